@@ -1,4 +1,4 @@
-"""Run the examples of README.md, docs/*.md and docs/formulations/*.md as tests.
+"""Run the examples of README.md and of the pages in docs/ as tests.
 
 A page is one test, run in a copy of docs/examples. `python` blocks are executed, or compared if
 they are interactive sessions; a block below a line with the name of a file, such as `rules.json`:,
@@ -100,7 +100,8 @@ PAGES = Sybil(
         PythonCodeBlockParser(doctest_optionflags=FLAGS),
         SkipParser(),
     ],
-    patterns=["README.md", "docs/*.md", "docs/features/*.md", "docs/formulations/*.md"],
+    patterns=["README.md", "docs/*.md"]
+    + [f"docs/{folder}/*.md" for folder in ("features", "formulations", "notes")],
 )
 
 

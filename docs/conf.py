@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import is_dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -15,6 +16,7 @@ from sphinx import addnodes
 import rarmodel
 
 sys.path.append(str(Path(__file__).parent))
+import command_line
 import parts_tables
 
 project = "rarmodel"
@@ -27,8 +29,17 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build"]
+if find_spec("sphinx_copybutton"):
+    extensions.append("sphinx_copybutton")
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "  # what is typed after a prompt, without the output
+copybutton_prompt_is_regexp = True
+copybutton_copy_empty_lines = False
+exclude_patterns = ["_build", "notes"]  # notes are for maintainers: CONTRIBUTING.md
 html_theme = "furo"
+html_logo = "style/logo.svg"
+html_favicon = "style/logo.svg"
+html_search_scorer = str(Path(__file__).parent / "style" / "search_scorer.js")
+html_theme_options = {"navigation_with_keys": True}
 html_title = f"rarmodel {release}"
 html_copy_source = False
 html_math_renderer = "mathml"
@@ -167,6 +178,8 @@ def _tables_of_parts(app, page, source):
     """Make the tables of who handles what anew."""
     if page == parts_tables.PAGE.stem:
         source[0] = parts_tables.renewed(source[0])
+    if page == command_line.PAGE.stem:
+        source[0] = command_line.renewed(source[0])
 
 
 def _names_as_links(app, doctree):

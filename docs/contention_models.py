@@ -17,7 +17,10 @@ INSTANCES = (
     *("paper-160", "philly-2869ce", "two-servers", "rack-tree", "fragmented-leftovers"),
     *("fragmented-uneven", "spreading-mistake", "start-later"),
 )
-METHODS = ("random", "first-fit", "list-scheduling", "sjf-bco", "search")
+METHODS = (
+    *("fifo-backfill", "shortest-first", "random", "first-fit"),
+    *("list-scheduling", "sjf-bco", "search"),
+)
 ITERATIONS = 20
 """Of the search: the same on every machine."""
 

@@ -3,8 +3,12 @@
     python docs/gantt.py lab.json first-fit sjf-bco time-indexed > gantt.svg
 
 Each name after the instance is a method or a formulation, and names its schedule, whatever found
-it. The picture carries its schedules, so that tests can compare them with the text around it. Needs
-the extra `plot`.
+it. The picture carries its schedules, so that tests can compare them with the text around it, and
+follows the reader's choice of light or dark. Needs the extra `plot`.
+
+    python docs/gantt.py --follow picture.svg
+
+makes another picture of rarmodel's follow this choice.
 """
 
 from __future__ import annotations
@@ -14,10 +18,12 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import rarmodel
 from rarmodel.drawing import image_of
+from rarmodel.drawing.style import SHADES
 from rarmodel.registry import names
 from rarmodel.schema import Instance, Schedule
 
@@ -28,7 +34,25 @@ def drawn(instance: Instance, schedules: Sequence[Schedule]) -> str:
     """The picture of some schedules, which carries their starts and GPUs."""
     picture = image_of(rarmodel.plot(instance, schedules, parts=["gantt"]), "svg").decode()
     carrying = f"<desc>{html.escape(json.dumps(told(schedules)), quote=False)}</desc>"
-    return re.sub(r"(<svg\b[^>]*>)", lambda match: f"{match[1]}\n {carrying}", picture, count=1)
+    return following(
+        re.sub(r"(<svg\b[^>]*>)", lambda match: f"{match[1]}\n {carrying}", picture, count=1)
+    )
+
+
+def following(picture: str) -> str:
+    """The picture with the colours of a dark page where the reader has chosen dark."""
+    light, dark = SHADES["paper"]
+    rules = [f'rect[fill="{light}"] {{ fill: {dark} }}', f'[stroke="{light}"] {{ stroke: {dark} }}']
+    for name, (light, dark) in SHADES.items():
+        if name != "paper":  # Text in a bar stays white.
+            rules += [f'[{kind}="{light}"] {{ {kind}: {dark} }}' for kind in ("fill", "stroke")]
+    style = f"<style>@media (prefers-color-scheme: dark) {{ {' '.join(rules)} }}</style>"
+    return re.sub(
+        r"(<svg\b[^>]*>)(?:\n <style>.*?</style>)?",
+        lambda match: f"{match[1]}\n {style}",
+        picture,
+        count=1,
+    )
 
 
 def told(schedules: Sequence[Schedule]) -> list[Any]:
@@ -54,6 +78,9 @@ def schedules_of(instance: Instance, parts: Sequence[str]) -> list[Schedule]:
     ]
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1] == "--follow":
+    for file in map(Path, sys.argv[2:]):
+        file.write_text(following(file.read_text(encoding="utf-8")), encoding="utf-8")
+elif __name__ == "__main__":
     problem = rarmodel.load_instance(sys.argv[1])
     sys.stdout.write(drawn(problem, schedules_of(problem, sys.argv[2:])))

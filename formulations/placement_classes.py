@@ -119,8 +119,8 @@ def too_many(scope: Scope) -> str | None:
         if number > MAX_PLACEMENTS:
             what = "ways" if scope.allowed or scope.allowed_at else "sets of servers"
             return (
-                f"job {j!r} can be placed in more than {MAX_PLACEMENTS:,} {what}, and no more are "
-                "listed; time-indexed-compact lists none"
+                f"job {j!r} can be placed in more than {MAX_PLACEMENTS:,} {what}, too many for the "
+                "whole model; extend time-indexed-compact, which has no list of them"
             )
     return None
 

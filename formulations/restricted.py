@@ -6,7 +6,8 @@ the windows leave a component one value, it is a constant; see `constants`. Indi
 i of job j, that is a placement with an expected execution time d_ji and starts a_ji … b_ji.
 
 ======================= ============================================================================
-`begun[j,i,t]`          1 iff job j has started by slot t in choice i, t = a_ji … b_ji − 1
+`begun[j,i,t]`          1 iff job j has started by slot t in choice i, t = a_ji … b_ji − 1; one
+                        variable for t − 1 and t where rules refuse the start t
 `chosen[j,i]`           1 iff job j takes choice i
 ======================= ============================================================================
 
@@ -146,7 +147,7 @@ class _Jobs:
         pairs = [(j, i) for j in scope.jobs for i in range(len(restriction[j]))]
         m.chosen = pyo.Var([(j, i) for j, i in pairs if j in set(several)], domain=pyo.Binary)
         m.begun = pyo.Var(
-            [(j, i, t) for j, i in pairs for t in restriction[j][i].starts[:-1]],
+            [(j, i, t) for j, i in pairs for t in restriction[j][i].allowed[:-1]],
             domain=pyo.Binary,
         )
         self._begun = dict(m.begun.items())
@@ -157,7 +158,7 @@ class _Jobs:
         )
         m.stays_begun = pyo.Constraint(
             list(self._begun),
-            rule=lambda _, j, i, t: self._begun[j, i, t] <= self.begun(j, i, t + 1),
+            rule=lambda _, j, i, t: self._begun[j, i, t] <= self.begun(j, i, self._next(j, i, t)),
         )
 
     def choices(self, job: str) -> tuple[Choice, ...]:
@@ -170,10 +171,21 @@ class _Jobs:
 
     def begun(self, job: str, i: int, t: int) -> Any:
         """Whether a job has started by a slot in a choice."""
-        starts = self.restriction[job][i].starts
-        if t < starts[0]:
+        choice = self.restriction[job][i]
+        if t < choice.starts[0]:
             return self.zero
-        return self.chosen(job, i) if t >= starts[-1] else self._begun[job, i, t]
+        if t >= choice.last:
+            return self.chosen(job, i)
+        while t in choice.refused:
+            t -= 1
+        return self._begun[job, i, t]
+
+    def _next(self, job: str, i: int, t: int) -> int:
+        """The next slot at which a job may start in a choice."""
+        t += 1
+        while t in self.restriction[job][i].refused:
+            t += 1
+        return t
 
     def active(self, job: str, i: int, t: int) -> Any:
         """Whether a job is active in a slot in a choice."""
@@ -210,7 +222,7 @@ class _Jobs:
             job,
             lambda i, choice: (
                 choice.last * self.chosen(job, i)
-                - sum((self._begun[job, i, t] for t in choice.starts[:-1]), self.zero)
+                - sum((self.begun(job, i, t) for t in choice.starts[:-1]), self.zero)
             ),
         )
 
@@ -395,6 +407,15 @@ def judged_model(
     return _with_additions(m, formulation, scope)
 
 
+def additions_alone(
+    formulation: Formulation, scope: Scope, restriction: Restriction, *, variables: bool = False
+) -> Any:
+    """The same of jobs with a choice: what was added, and nothing of what a schedule must keep."""
+    m, _ = _begun(scope, restriction, variables=variables)
+    m.makespan = pyo.Var(domain=pyo.NonNegativeIntegers, bounds=(0, scope.horizon))
+    return _with_additions(m, formulation, scope)
+
+
 def _begun(scope: Scope, restriction: Restriction, *, variables: bool) -> tuple[Any, _Jobs]:
     """A model with its variables and the documented components."""
     m: Any = pyo.ConcreteModel("restricted")
@@ -473,7 +494,8 @@ def plan(m: Any, scope: Scope, restriction: Restriction) -> Plan:
             else next(i for i in range(len(choices)) if is_set(m.chosen[j, i]))
         )
         choice = choices[i]
-        start = next((t for t in choice.starts[:-1] if is_set(m.begun[j, i, t])), choice.last)
+        begun = (t for t in choice.allowed[:-1] if is_set(m.begun[j, i, t]))
+        start = next(begun, choice.last)
         starts.append(start)
         workers.append({scope.server_index[s]: n for s, n in choice.workers.items()})
     return Plan(tuple(starts), tuple(workers))

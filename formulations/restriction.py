@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -19,11 +19,25 @@ class Choice:
         solution is simulated before it counts.
     starts
         The slots at which the job may start, one at least.
+    refused
+        Slots between the first and the last of these at which it may not.
     """
 
     workers: Mapping[str, int]
     slots: int
     starts: range
+    refused: frozenset[int] = frozenset()
+
+    @classmethod
+    def within(cls, workers: Mapping[str, int], slots: int, starts: Sequence[int]) -> Choice:
+        """A choice of some starts, ascending, which may leave slots out in between."""
+        window = range(starts[0], starts[-1] + 1)
+        return cls(workers, slots, window, frozenset(window) - frozenset(starts))
+
+    @property
+    def allowed(self) -> list[int]:
+        """The slots at which the job may start."""
+        return [t for t in self.starts if t not in self.refused]
 
     @property
     def last(self) -> int:

@@ -17,8 +17,10 @@ from .lazy import exports
 if TYPE_CHECKING:
     from .api.certifying import certificate as certificate
     from .api.certifying import check as check
+    from .api.comparing import compare as compare
     from .api.comparison import Comparison as Comparison
-    from .api.comparison import compare as compare
+    from .api.formulating import formulate as formulate
+    from .api.formulating import relax as relax
     from .api.inputs import calibrate as calibrate
     from .api.inputs import compare_models as compare_models
     from .api.inputs import generate as generate
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from .api.plotting import report as report
     from .api.plotting import report_simulations as report_simulations
     from .api.simulating import simulate as simulate
-    from .api.solving import formulate as formulate
-    from .api.solving import relax as relax
     from .api.solving import solve as solve
     from .api.sources import load_instance as load_instance
     from .api.verification import audit as audit

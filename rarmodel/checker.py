@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil, inf, prod
 from typing import Any, Literal, NamedTuple
 
@@ -37,6 +37,7 @@ from rarmodel.model import (
 from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.model.objectives import Objective, Shape, Term, Value, exact, objective
 from rarmodel.model.topology import Topology
+from rarmodel.model.usage_limits import Use, usage_limits
 from rarmodel.schema import Instance, Job
 from rarmodel.schema import certificate as form
 
@@ -164,8 +165,10 @@ def _require(case: _Case, argument: form.Argument) -> None:
     if not isinstance(argument, form.EachJob | form.GpuPrices | form.OneMachine | form.LastJob):
         _of_makespan(case, argument.length + 1)
     known = {job.name for job in case.instance.jobs}
-    for name in ("least", "jobs", "prices", "taken"):
-        for job in getattr(argument, name, ()):
+    of = getattr(argument, "of", None)
+    places = [(name, argument) for name in ("least", "jobs", "prices", "taken")]
+    for name, record in [*places, ("of.jobs", of)]:
+        for job in getattr(record, name.removeprefix("of."), ()):
             if job not in known:
                 raise _WrongError(f"argument.{name}", f"the instance has no job {job!r}")
     checks: dict[type[Any], Callable[[_Case, Any], None]] = {
@@ -272,14 +275,86 @@ def _resized(instance: Instance, job: Job) -> bool:
 
 
 def _area(
-    instance: Instance, j: int, own: Sequence[_Way], count: Callable[[int], int] = int
+    instance: Instance, j: int, own: Sequence[_Way], count: Callable[[int], int]
 ) -> int | float:
-    """GPU slots that a job holds at the least, where rings may count as more than they are."""
+    """The least that a job uses over time, where a ring of so many GPUs counts as so much."""
     job = instance.jobs[j]
     if _resized(instance, job):
         rates = [Fraction(count(way.size), way.speed) for way in own]
         return ceil(job.iterations_left * min(rates)) if rates else inf
     return min((count(way.size) * way.slots for way in own), default=inf)
+
+
+class _Shared(NamedTuple):
+    """What jobs share: GPUs, or something else.
+
+    Attributes
+    ----------
+    uses
+        By job, what it uses by its ring size, if it uses something; None for GPUs.
+    starts
+        Slots from which on there is another capacity, ascending from 0.
+    capacities
+        How much jobs can use from each of these on; None if there is no limit then.
+    """
+
+    uses: Mapping[int, Use] | None
+    starts: tuple[int, ...]
+    capacities: tuple[int | None, ...]
+
+    def use(self, j: int, size: int) -> int:
+        """What a job uses with a ring of so many GPUs."""
+        if self.uses is None:
+            return size
+        return self.uses[j].at(size) if j in self.uses else 0
+
+    @property
+    def most(self) -> int | None:
+        """The greatest capacity; None if there is no limit in some slot."""
+        known = [one for one in self.capacities if one is not None]
+        return max(known) if len(known) == len(self.capacities) else None
+
+
+def _shared(instance: Instance, of: form.Shared | None) -> _Shared:
+    """What an argument says that jobs share; all GPUs, if it does not say."""
+    if of is None:
+        return _Shared(None, (0,), (instance.cluster.total_gpus,))
+    if isinstance(of, form.ExclusiveJobs):
+        index = {job.name: j for j, job in enumerate(instance.jobs)}
+        some = [index[name] for name in of.jobs]
+        _require_exclusive(instance, some)
+        return _Shared(dict.fromkeys(some, Use(1, 0)), (0,), (1,))
+    for limit in usage_limits(instance):
+        if limit.name == of.name and limit.of_tenant == (of.kind == "tenant"):
+            break
+    else:
+        what = "cap of tenant" if of.kind == "tenant" else "resource"
+        raise _WrongError("argument.of", f"no job uses anything of a {what} {of.name!r}")
+    # Jobs that run at slot 0 keep what they use; others get what is left.
+    running = [(j, job.running.size) for j, job in enumerate(instance.jobs) if job.running]
+    kept = sum(limit.uses[j].at(size) for j, size in running if j in limit.uses)
+    capacities = tuple(None if one is None else max(one, kept) for one in limit.capacities)
+    return _Shared(limit.uses, limit.starts, capacities)
+
+
+def _require_exclusive(instance: Instance, some: Sequence[int]) -> None:
+    """No two of these jobs can run at once: they need more than there is, of GPUs or of a limit.
+
+    If one of them runs at slot 0, what it keeps is no less, and the other gets what is left. Two
+    that both run at slot 0 do so at once.
+    """
+    jobs = instance.jobs
+    needs = [({j: min(jobs[j].sizes) for j in some}, instance.cluster.total_gpus)]
+    for limit in usage_limits(instance):
+        if limit.most is not None:
+            users = [j for j in some if j in limit.uses]
+            least = {j: min(map(limit.uses[j].at, jobs[j].sizes)) for j in users}
+            needs.append((least, limit.most))
+    for i, k in combinations(some, 2):
+        beyond = any(i in need and k in need and need[i] + need[k] > most for need, most in needs)
+        if i == k or not beyond or (jobs[i].running and jobs[k].running):
+            why = f"jobs {jobs[i].name!r} and {jobs[k].name!r} can run at once"
+            raise _WrongError("argument.of.jobs", why)
 
 
 def _terms(case: _Case) -> dict[int, Term]:
@@ -460,11 +535,11 @@ def _joined(
     return best
 
 
-# Prices of GPUs over time
+# Prices of GPUs, or of something else that jobs share, over time
 
 
 def _prices(case: _Case, argument: form.GpuPrices) -> None:
-    """Jobs pay at least the sum of `least`, and all GPUs cost at most `room`."""
+    """Jobs pay at least the sum of `least`, and all that there is costs at most `room`."""
     instance, terms = case.instance, _terms(case)
     edges = argument.edges
     if any(begin >= end for begin, end in pairwise(edges)):
@@ -526,7 +601,7 @@ def _kinds(instance: Instance, argument: form.GpuPrices) -> list[int]:
 
 
 class _Payments:
-    """What jobs pay at prices of GPUs over time, and what all GPUs cost."""
+    """What jobs pay at prices over time, and what all that has these prices costs."""
 
     def __init__(
         self,
@@ -538,6 +613,10 @@ class _Payments:
     ) -> None:
         self._instance, self._kinds, self._terms, self._ends = instance, kinds, terms, ends
         self._edges, self._scale = argument.edges, argument.scale
+        self._shared = _shared(instance, argument.of)
+        self._of_gpus = argument.of is None
+        if not self._of_gpus and (len(argument.kinds) > 1 or argument.rounded is not None):
+            raise _WrongError("argument.of", "it has one price of all servers, and is not rounded")
         self._prices = [kind.prices for kind in argument.kinds]
         lengths = [end - begin for begin, end in pairwise(argument.edges)]
         self._paid = [
@@ -562,14 +641,20 @@ class _Payments:
                 raise _WrongError("argument.rounded.threshold", "it is above half of the whole")
         self._threshold = 0 if rounded is None else rounded.threshold
 
+    def _use(self, j: int, size: int) -> int:
+        """What a ring of so many GPUs of a job counts as."""
+        return self._count(size) if self._of_gpus else self._shared.use(j, size)
+
     def _count(self, number: int) -> int:
-        """What a number counts as."""
+        """What a number counts as, where numbers are rounded."""
         if number > self._whole - self._threshold:
             return max(self._whole, number) if self._threshold else number
         return 0 if number < self._threshold else number
 
     def room(self) -> int:
         """What all GPUs cost: jobs that run since slot 0 keep theirs, whatever is reserved."""
+        if not self._of_gpus:
+            return self._room_of_limit()
         if self._whole and not self._lanes:
             return self._whole * int(self._paid[0][-1])
         instance = self._instance
@@ -590,6 +675,20 @@ class _Payments:
                 left = max(server.gpus - gone, kept[server.name])
                 paid = self._until(kind, np.array([begin, end], object))
                 total += left * int(paid[1] - paid[0])
+        return total
+
+    def _room_of_limit(self) -> int:
+        """What all that there is of a limit costs."""
+        total = 0
+        starts, capacities = self._shared.starts, self._shared.capacities
+        for begin, end, capacity in zip(
+            starts, (*starts[1:], max(starts[-1], self._edges[-1])), capacities, strict=True
+        ):
+            paid = self._until(0, np.array([begin, end], object))
+            if paid[1] > paid[0] and capacity is None:
+                why = f"it has a price, and no limit, in slots from {begin} on"
+                raise _WrongError("argument.of", why)
+            total += (capacity or 0) * int(paid[1] - paid[0])
         return total
 
     def _until(self, kind: int, slots: Any) -> Any:
@@ -618,7 +717,7 @@ class _Payments:
                     for s in way.allowed
                     if way.servers > 1 or self._instance.cluster.servers[s].gpus >= way.size
                 }:
-                    key = kind, way.size
+                    key = kind, self._use(j, way.size)
                     offers[key] = min(way.slots, offers.get(key, way.slots))
             last = 0 if self._instance.jobs[j].running is not None else None
             alike = (
@@ -629,12 +728,13 @@ class _Payments:
                 self._terms.get(j),
             )
             if alike not in known:
-                payments = (self._least(j, *o, n, last) for o, n in offers.items())
+                each = offers.items()
+                payments = (self._least(j, kind, use, n, last) for (kind, use), n in each)
                 known[alike] = min(payments, default=inf)
             yield known[alike]
 
-    def _least(self, j: int, kind: int, size: int, slots: int, last: int | None) -> int | float:
-        """The least over all starts of a ring on GPUs of a kind.
+    def _least(self, j: int, kind: int, use: int, slots: int, last: int | None) -> int | float:
+        """The least over all starts of a ring that uses so many GPUs of a kind.
 
         Payment and term change evenly between the starts at which the price of the first or of the
         slot after the last changes, or the term does.
@@ -648,7 +748,7 @@ class _Payments:
             some |= {term.offset - slots, term.offset - slots + 1}
         starts = np.array(sorted(start for start in some if first <= start <= end), object)
         paid = self._until(kind, starts + slots) - self._until(kind, starts)
-        costs = self._count(size) * paid
+        costs = use * paid
         if term is not None:
             costs = costs + np.array([self._term(term, start + slots) for start in starts], object)
         return int(costs.min())
@@ -670,12 +770,12 @@ class _Payments:
         In each slot it holds at most its greatest ring. Until a slot it pays no less than until the
         end of a piece of time with that slot, and its term is no less than at the begin.
         """
-        area = _area(self._instance, j, own, self._count)
+        area = _area(self._instance, j, own, partial(self._use, j))
         first, last = self._starts[j], self._ends[j]
         soonest = first + min((way.slots for way in own), default=0)
         if area == inf or soonest > last:
             return inf
-        widest = max(self._count(size) for size in self._instance.jobs[j].sizes)
+        widest = max(self._use(j, size) for size in self._instance.jobs[j].sizes)
         cheapest = [min(row) for row in zip(*self._prices, strict=True)]
         outside = 2**60  # After the last edge GPUs cost nothing.
         pieces = [(0, 0, self._edges[0]), (0, self._edges[-1], outside)]
@@ -698,11 +798,11 @@ class _Payments:
         return best
 
 
-# All GPUs as one machine
+# All GPUs, or something else that jobs share, as one machine
 
 
 def _one_machine(case: _Case, argument: form.OneMachine) -> None:
-    """The least sum of completions on a machine that does as many GPU slots as all GPUs do.
+    """The least sum of completions on a machine that does in a slot as much as there is at most.
 
     Shortest first: to go on with the least remaining area makes the sum of completions least.
     Heaviest first: a job completes no earlier than its mean busy time and half of its span, and the
@@ -718,12 +818,18 @@ def _one_machine(case: _Case, argument: form.OneMachine) -> None:
     if any(terms[j].shape is Shape.LATE for j in some):
         raise _WrongError("argument.jobs", "a job does not count by its completion")
     units = {j: _unit(terms[j]) for j in some}
+    shared = _shared(instance, argument.of)
+    if not shared.most:
+        raise _WrongError("argument.of", "there is no limit in some slot, or nothing in any")
+    if shared.uses is not None and not set(some) <= shared.uses.keys():
+        raise _WrongError("argument.jobs", "a job uses nothing of what the machine is made of")
+    machine = _Machine(instance, shared, shared.most)
     if argument.rule == "shortest-first":
         if len(set(units.values())) > 1:
             raise _WrongError("argument.rule", "shortest first is for jobs of one weight")
-        formed = _shortest_first(instance, some) * next(iter(units.values()), Fraction(0))
+        formed = machine.shortest_first(some) * next(iter(units.values()), Fraction(0))
     else:
-        formed = _heaviest_first(instance, units)
+        formed = machine.heaviest_first(units)
     _no_more("completions", Fraction(argument.completions), formed)
     total = Fraction(argument.completions) - sum(units[j] * terms[j].offset for j in some)
     soonest = _soonest(instance, _ways(instance))
@@ -732,19 +838,49 @@ def _one_machine(case: _Case, argument: form.OneMachine) -> None:
     _enough(case, ceil(total) if whole else total)
 
 
-def _coming(instance: Instance, some: Iterable[int]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Jobs by when they can begin, in parts of a slot in which one GPU slot is done; all areas."""
-    begins = windows(instance, horizon_of(instance))
-    areas = [_area(instance, j, own) for j, own in enumerate(_ways(instance))]
-    if inf in areas:
-        raise _NotCheckedError("a job can never complete")
-    machine = instance.cluster.total_gpus
-    return sorted((begins[j].start * machine, j) for j in some), [int(area) for area in areas]
+class _Machine:
+    """One machine that is no slower than all that jobs share: it does so much in a slot."""
+
+    def __init__(self, instance: Instance, shared: _Shared, speed: int) -> None:
+        self._instance, self._shared, self._speed = instance, shared, speed
+        self._ways = _ways(instance)
+        self._begins = [window.start for window in windows(instance, horizon_of(instance))]
+
+    def _works(self, some: Iterable[int]) -> tuple[list[tuple[int, int]], dict[int, int]]:
+        """Jobs by when they can begin, in parts of a slot in which 1 is done; and their areas."""
+        areas = {}
+        for j in some:
+            area = _area(self._instance, j, self._ways[j], partial(self._shared.use, j))
+            if area == inf:
+                raise _NotCheckedError("a job can never complete")
+            areas[j] = int(area)
+        return sorted((self._begins[j] * self._speed, j) for j in areas), areas
+
+    def shortest_first(self, some: Iterable[int]) -> Fraction:
+        """The least sum of completions, in slots."""
+        coming, areas = self._works(some)
+        ends = {j: until for j, _, until in _in_turn(coming, areas, lambda _, left: left)}
+        return Fraction(sum(ends.values()), self._speed)
+
+    def heaviest_first(self, units: Mapping[int, Fraction]) -> Fraction:
+        """The least sum of mean busy times and halves of spans by weight, in slots."""
+        coming, areas = self._works(units)
+        busy: Counter[int] = Counter()
+        for j, begin, until in _in_turn(coming, areas, lambda j, _: -units[j] / areas[j]):
+            busy[j] += (until - begin) * (until + begin)
+        total = Fraction(0)
+        for j, unit in units.items():
+            job = self._instance.jobs[j]
+            span = min(way.slots for way in self._ways[j])
+            if _resized(self._instance, job):
+                span = areas[j] // max(self._shared.use(j, size) for size in job.sizes)
+            total += unit * (Fraction(busy[j], areas[j]) + self._speed * span)
+        return total / (2 * self._speed)
 
 
-def _on_machine(
+def _in_turn(
     coming: list[tuple[int, int]],
-    areas: Sequence[int],
+    areas: Mapping[int, int],
     first: Callable[[int, int], Fraction | int],
 ) -> Iterator[tuple[int, int, int]]:
     """Jobs with the times in which the machine does them: the one of the least `first` goes on.
@@ -766,27 +902,6 @@ def _on_machine(
         left, now = left - (until - now), until
         if left:
             heappush(waiting, (first(j, left), j, left))
-
-
-def _shortest_first(instance: Instance, some: Sequence[int]) -> Fraction:
-    coming, areas = _coming(instance, some)
-    ends = {j: until for j, _, until in _on_machine(coming, areas, lambda _, left: left)}
-    return Fraction(sum(ends.values()), instance.cluster.total_gpus)
-
-
-def _heaviest_first(instance: Instance, units: Mapping[int, Fraction]) -> Fraction:
-    coming, areas = _coming(instance, units)
-    ways, machine = _ways(instance), instance.cluster.total_gpus
-    busy: Counter[int] = Counter()
-    for j, begin, until in _on_machine(coming, areas, lambda j, _: -units[j] / areas[j]):
-        busy[j] += (until - begin) * (until + begin)
-    total = Fraction(0)
-    for j, unit in units.items():
-        span = min(way.slots for way in ways[j])
-        if _resized(instance, instance.jobs[j]):
-            span = areas[j] // instance.jobs[j].sizes[-1]
-        total += unit * (Fraction(busy[j], areas[j]) + machine * span)
-    return total / (2 * machine)
 
 
 # Prices of what can run in a slot

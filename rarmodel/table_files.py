@@ -7,9 +7,11 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from .errors import UsageError, one_line
+from .extras import imported
 from .latex import latex_table
 from .tabular import frame
 
@@ -48,12 +50,7 @@ def table_bytes(rows: Sequence[Mapping[str, Any]], ending: str) -> bytes:
     if ending == ".csv":
         return _csv(names, rows)
     if ending == ".parquet":
-        import pyarrow as pa  # noqa: PLC0415 - takes a while to load
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
-        written = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(list(rows)), written)
-        return written.getvalue()
+        return parquet_bytes(arrow().Table.from_pylist(list(rows)))
     if ending == ".tex":
         texts = [{name: _plain_text(row.get(name)) for name in names} for row in rows]
         return latex_table(names, texts).encode("utf-8", "backslashreplace")
@@ -67,6 +64,25 @@ def table_bytes(rows: Sequence[Mapping[str, Any]], ending: str) -> bytes:
         ) from error
     except ValueError as error:
         raise UsageError(f"no .xlsx file can hold this table: {one_line(str(error))}") from error
+    return written.getvalue()
+
+
+def arrow() -> ModuleType:
+    """PyArrow, which few need: it is an extra.
+
+    Raises
+    ------
+    UsageError
+        If it is not installed.
+    """
+    imported("pyarrow.parquet", "parquet", "Parquet files")
+    return imported("pyarrow", "parquet", "Parquet files")
+
+
+def parquet_bytes(table: Any) -> bytes:
+    """A table of PyArrow as a Parquet file."""
+    written = io.BytesIO()
+    arrow().parquet.write_table(table, written)
     return written.getvalue()
 
 

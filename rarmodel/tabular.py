@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .errors import UsageError, one_line
+from .errors import one_line
+from .extras import imported
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,12 +92,8 @@ def frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     UsageError
         If pandas is not installed.
     """
-    try:
-        import pandas as pd  # noqa: PLC0415 - few need it
-    except ImportError as error:
-        message = "data frames need pandas, which is not installed; install it with: "
-        raise UsageError(f"{message}pip install 'rarmodel[pandas]'") from error
-    return pd.DataFrame(list(rows))
+    made: pd.DataFrame = imported("pandas", "pandas", "data frames").DataFrame(list(rows))
+    return made
 
 
 def _text(value: object) -> str:

@@ -24,7 +24,7 @@ PREFERENCE = {
     "intervals": ("cpsat",),
 }
 """By class of models: solvers in the order of `tests/benchmarks/exact_beside_search.py`;
-docs/performance.md has the table. Gurobi comes last: its free licence is for small models.
+docs/notes/performance.md has the table. Gurobi comes last: its free licence is for small models.
 """
 
 SMALL = 10_000

@@ -274,13 +274,13 @@ def test_bound_of_one_proves_another_optimal() -> None:
 
 
 def test_each_solve_is_told_before_it_begins() -> None:
-    told: list[tuple[str, str]] = []
+    told: list[tuple[str, str, int, int]] = []
     rarmodel.compare(
         instance_of(),
         methods=[Fixed(SLOW, "slow"), Fixed(TIGHT, "tight")],
-        each=lambda instance, part: told.append((instance.name, part)),
+        each=lambda instance, *part: told.append((instance.name, *part)),
     )
-    assert told == [("example", "slow"), ("example", "tight")]
+    assert told == [("example", "slow", 1, 2), ("example", "tight", 2, 2)]
 
 
 def test_interrupted_comparison_gives_what_there_is() -> None:

@@ -29,7 +29,7 @@ from rarmodel.files import parse_instance, to_json
 from rarmodel.instances import names
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
-from rarmodel.model.features import PREEMPTION
+from rarmodel.model.features import PREEMPTION, QUOTAS, RESOURCES
 from rarmodel.model.objectives import Value, objective
 from rarmodel.schema.certificate import BoundClaim, Certificate
 
@@ -72,8 +72,6 @@ def certificates(instance: Instance, *, slow: bool = True) -> Iterator[Certifica
             if bound not in certifying:
                 continue
             found = certificate_of(asked, name, value, bound)
-            if found is None and asked.resources:
-                continue  # No argument counts what jobs use of a resource; `check` says so.
             assert found is not None, (name, bound, value)
             yield found
 
@@ -121,6 +119,17 @@ def test_certificates_with_any_features_pass(seed: int) -> None:
     assert require_proven(instance) > 5
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_certificates_of_what_resources_prove_pass(seed: int) -> None:
+    random = Random(seed)
+    some = random.sample(FEATURES, random.randint(0, 4))
+    some += [RESOURCES.name, QUOTAS.name, *([PREEMPTION.name] if seed % 3 == 0 else [])]
+    instance = random_wide(random, set(some), jobs=4)
+    found = [one.claims[0].bound for one in certificates(instance, slow=False)]
+    assert {"use of resources", "one after another"} & set(found)
+    require_proven(instance, slow=False)
+
+
 # Tampered ones
 
 TIGHT = rarmodel.load_instance("two-servers")  # Its optimum is 12 slots, and all bounds meet it.
@@ -141,6 +150,22 @@ WIDE = rings((4,), (3, 2), (3, 2), (3, 1))  # One after another: 5 slots.
 LONG = rings((2,), (1, 3), (1, 3), (1, 3))  # No two after each other in 5 slots.
 LATE = rings((2,), (1, 3), (1, 3), (2, 2), (1, 1), due=4)
 DUE = rings((1,), (1, 3), (1, 2), (1, 1), due=1)  # Shortest first: 0 and 2 and 5 slots late.
+
+
+def sharing(capacity: object, *jobs: tuple[int, int, int], **fields: object) -> Instance:
+    """Jobs of so many GPUs and slots that use so much of a resource."""
+    rows = [
+        job_data(f"j{i}", gpus=gpus, iterations=10 * slots, resources={"x": amount}, **fields)
+        for i, (gpus, slots, amount) in enumerate(jobs)
+    ]
+    data = instance_data(*rows, servers=(4, 4))
+    return parse_instance({**data, "resources": [{"name": "x", "capacity": capacity}]})
+
+
+USERS = [(1, 2, 2), (1, 3, 1), (1, 3, 2), (1, 3, 1)]  # They use 16 in all.
+POWER = sharing(3, *USERS)
+SLOW = sharing([{"from": 0, "to": 3, "capacity": 1}, {"from": 3, "capacity": 3}], *USERS)
+ALONE = sharing(1, (1, 2, 1), (2, 3, 1), (1, 4, 1), (1, 5, 0), due=3)
 WHOLE: list[tuple[str, Instance, str, str, Value]] = [
     ("each-job", TIGHT, "makespan", "longest job", 8),
     ("each-job", TIGHT, "cost", "cheapest placements", Fraction(1, 75)),
@@ -162,6 +187,15 @@ WHOLE: list[tuple[str, Instance, str, str, Value]] = [
     ("last-job", TIGHT, "max-flow", "makespan", 12),
     ("shared-links", TIGHT, "makespan", "shared links", 8),
     ("wide-gaps", GAPS, "makespan", "wide gaps", 273),
+    ("prices", POWER, "makespan", "use of resources", 6),
+    ("prices", POWER, "max-flow", "use of resources", 6),
+    ("prices", SLOW, "makespan", "use of resources", 8),  # 3 in three slots, and 13 in five.
+    ("one-machine", POWER, "total-completion", "use of resources", 15),
+    ("one-machine", ALONE, "total-flow", "one after another", 21),
+    ("one-machine", ALONE, "total-tardiness", "one after another", 9),
+    ("prices", ALONE, "makespan", "one after another", 9),
+    ("prices", ALONE, "max-tardiness", "one after another", 6),
+    ("prices", ALONE, "late-jobs", "use of resources", 3),
 ]
 UP = {"value", "below", "length", "makespan", "completions", "busy_or_idle"}
 """Numbers that claim more if they are greater, as those by job do."""
@@ -244,6 +278,59 @@ def test_certificates_of_tampered_instances_are_wrong() -> None:
         assert (found.outcome, found.findings[0].place) == ("wrong", "instance_sha256")
 
 
+@pytest.mark.parametrize(
+    ("of", "message"),
+    [
+        ({"kind": "resource", "name": "y"}, "no job uses anything of a resource 'y'"),
+        ({"kind": "tenant", "name": "x"}, "no job uses anything of a cap of tenant 'x'"),
+        ({"kind": "exclusive-jobs", "jobs": ["j0", "j1"]}, "jobs 'j0' and 'j1' can run at once"),
+        ({"kind": "exclusive-jobs", "jobs": ["j0", "j0"]}, "jobs 'j0' and 'j0' can run at once"),
+        ({"kind": "exclusive-jobs", "jobs": ["j9"]}, "the instance has no job 'j9'"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["prices", "one-machine"])
+def test_what_jobs_do_not_share_proves_nothing(kind: str, of: Data, message: str) -> None:
+    place = next(i for i, one in enumerate(WHOLE) if one[0] == kind and one[1] is POWER)
+    data = copy.deepcopy(whole(place))
+    data["claims"][0]["argument"]["of"] = of
+    found = check(POWER, Certificate.model_validate(data))
+    assert (found.outcome, found.findings[0].message) == ("wrong", message)
+
+
+def test_two_jobs_that_run_already_do_not_exclude_each_other() -> None:
+    jobs = [job_data(f"j{i}", iterations=30, resources={"x": 1}) for i in range(2)]
+    for i, job in enumerate(jobs):
+        job["running"] = {"gpus": {"s0": [i]}, "iterations_done": 0}
+    data = {**instance_data(*jobs, servers=(2,)), "resources": [{"name": "x", "capacity": 1}]}
+    instance = parse_instance(data)
+    both: Data = {"kind": "exclusive-jobs", "jobs": ["j0", "j1"]}
+    argument = {"kind": "one-machine", "of": both, "rule": "shortest-first", "jobs": ["j0", "j1"]}
+    assert greatest_proven(instance, "total-flow", {**argument, "completions": 99}) is None
+    # They keep 2, so the machine does 2 in a slot.
+    argument["of"] = {"kind": "resource", "name": "x"}
+    assert greatest_proven(instance, "total-flow", {**argument, "completions": 99}) == 5
+
+
+def test_slots_without_a_limit_have_no_price() -> None:
+    window = {"from": 2, "to": 4, "capacity": 1}
+    instance = sharing([window], (1, 3, 1), (1, 3, 1))
+    argument = {
+        "kind": "prices",
+        "of": {"kind": "resource", "name": "x"},
+        "below": 4,
+        "edges": [1, 4],
+        "kinds": [{"prices": [1]}],
+        "least": {"j0": 2, "j1": 2},
+        "room": 3,
+    }
+    claim: Data = {"objective": "makespan", "value": 5, "bound": "a lie", "argument": argument}
+    data: Data = {"schema_version": 1, "instance": instance.name, "claims": [claim]}
+    data["instance_sha256"] = digest(instance)
+    (found,) = check(instance, Certificate.model_validate(data)).findings
+    assert (found.outcome, found.place) == ("wrong", "claims[0].argument.of")
+    assert "no limit" in found.message
+
+
 # A liar: numbers drawn at random, and changed to what the checker says where it refuses
 
 REFUSED = re.compile(r"and it is (\S+) at (?:most|least)")
@@ -291,17 +378,21 @@ def greatest_proven(instance: Instance, name: str, argument: Data) -> Value | No
 def random_prices(random: Random, instance: Instance, *, refuting: bool) -> Data:
     """Prices of GPUs over time, and jobs that pay more than they can."""
     edges = sorted(random.sample(range(9), random.randint(2, 4)))
+    of = random_shared(random, instance)
     names = [server.name for server in instance.cluster.servers]
     cut = random.randint(0, len(names))
     kinds = [some for some in (names[:cut], names[cut:]) if some]
     rounded = {}
-    if random.random() < 0.4:
+    if of:
+        kinds = [names]
+    elif random.random() < 0.4:
         kinds, edges = [names], edges[:2]
         what = random.choice(["gpus", "slots"])
         whole = instance.cluster.total_gpus if what == "gpus" else edges[1] - edges[0]
         rounded = {"rounded": {"what": what, "threshold": random.randint(1, (whole + 1) // 2)}}
     return {
         "kind": "prices",
+        **of,
         **({"below": random.randint(0, 6)} if refuting else {"scale": random.choice([1, 2, 12])}),
         "edges": edges,
         "kinds": [
@@ -311,6 +402,16 @@ def random_prices(random: Random, instance: Instance, *, refuting: bool) -> Data
         "least": {job.name: 10**6 for job in instance.jobs},
         "room": 0,
     }
+
+
+def random_shared(random: Random, instance: Instance) -> Data:
+    """GPUs, or something else that jobs may share, as the field of an argument."""
+    names = [job.name for job in instance.jobs]
+    some = random.sample(names, random.randint(1, len(names)))
+    every: list[Data] = [{"kind": "exclusive-jobs", "jobs": some}]
+    every += [{"kind": "resource", "name": one.name} for one in instance.resources]
+    every += [{"kind": "tenant", "name": one.name} for one in instance.tenants]
+    return {"of": random.choice(every)} if random.random() < 0.6 else {}
 
 
 def random_states(random: Random, instance: Instance) -> Data:
@@ -389,6 +490,7 @@ def random_others(random: Random, instance: Instance) -> Iterator[tuple[str, Dat
         for jobs in (names, some):
             machine = {"kind": "one-machine", "rule": rule, "jobs": jobs, "completions": 10**6}
             yield name, machine
+            yield name, machine | random_shared(random, instance)
     length = random.randint(1, 8)
     yield "makespan", {"kind": "shared-links", "length": length, "taken": dict(large)}
     width = random.randint(1, instance.cluster.largest_server)
@@ -407,11 +509,14 @@ def lies(random: Random, instance: Instance) -> Iterator[tuple[str, Data]]:
             yield "makespan", make(random, instance)
 
 
-def require_no_lie(seed: int) -> int:
-    """No lie that gets through is above the optimum of enumeration; how many got through."""
+def require_no_lie(seed: int, *features: str) -> int:
+    """No lie that gets through is above the optimum of enumeration; how many got through.
+
+    How many of those that are about resources, if such features are asked for.
+    """
     random = Random(seed)
     interrupted = seed % 4 == 0
-    some = random.sample(FEATURES, random.randint(0, 4))
+    some = {*features, *random.sample(FEATURES, random.randint(0, 4))}
     if interrupted:
         instance = random_wide(random, {*some, PREEMPTION.name}, jobs=2, objectives=OBJECTIVES)
         if instance.cluster.total_gpus > 4:
@@ -425,10 +530,11 @@ def require_no_lie(seed: int) -> int:
     if best is None:
         return 0
     told = 0
-    for name, argument in lies(random, instance):
+    rounds = 4 if features else 1  # Half of such lies name what jobs do not share.
+    for name, argument in (lie for _ in range(rounds) for lie in lies(random, instance)):
         value = greatest_proven(instance, name, argument)
         if value is not None:
-            told += 1
+            told += "of" in argument or not features
             assert value <= best[name], (name, value, best[name], argument)
     return told
 
@@ -442,8 +548,18 @@ def test_lies_get_through_where_they_are_true() -> None:
     assert sum(require_no_lie(seed) for seed in (1, 2, 3)) > 30
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_lie_about_resources_is_above_the_optimum(seed: int) -> None:
+    require_no_lie(seed, RESOURCES.name, QUOTAS.name)
+
+
+def test_lies_about_resources_get_through_where_they_are_true() -> None:
+    assert sum(require_no_lie(seed, RESOURCES.name, QUOTAS.name) for seed in (2, 6, 7)) > 10
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_no_lie_of_thousands_is_above_the_optimum(part: int) -> None:
     for seed in range(100 + 40 * part, 140 + 40 * part):
         require_no_lie(seed)
+        require_no_lie(seed, RESOURCES.name, QUOTAS.name)

@@ -10,6 +10,18 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from additions import (
+    apart,
+    exclusive,
+    few_at_once,
+    nightly,
+    not_at_once_in_a_row,
+    servers_and_end,
+    slack_of_its_own,
+    three_sides,
+    weighted,
+    work_after_the_end,
+)
 from random_instances import random_instance
 from scopes import scope_of
 
@@ -23,7 +35,9 @@ from rarmodel.exact.insertion import Insertion
 from rarmodel.exact.known import NO_BOUND, Known, recorder_of
 from rarmodel.exact.placement_pool import PlacementPool
 from rarmodel.exact.ranking import Incumbent, Ranking
+from rarmodel.exact.restricted_models import RestrictedModels
 from rarmodel.exact.settling import settle
+from rarmodel.exact.slot_rules import SlotRules
 from rarmodel.exact.violation import excess, relax, violation
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
@@ -37,69 +51,6 @@ from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance, Resource
 from rarmodel.solvers.highs import HIGHS
-
-
-def few_at_once(model: Any, scope: Scope) -> None:
-    """GPUs at once, below what the cluster has."""
-    most = max(job.size for job in scope.instance.jobs)
-    model.few = pyo.Constraint(
-        range(scope.horizon),
-        rule=lambda m, t: sum(m.held[j, s, t] for j in scope.jobs for s in scope.servers) <= most,
-    )
-
-
-def apart(model: Any, scope: Scope) -> None:
-    """The first two jobs never run at once."""
-    one, other = list(scope.jobs)[:2]
-    model.apart = pyo.Constraint(
-        range(scope.horizon),
-        rule=lambda m, t: m.running[one, t] + m.running[other, t] <= 1,
-    )
-
-
-def three_sides(model: Any, scope: Scope) -> None:
-    """Completions within a range, as tuples, which Pyomo decides itself for constants."""
-    model.sides = pyo.Constraint(
-        list(scope.jobs), rule=lambda m, j: (0, m.completion[j] - m.start[j], scope.horizon)
-    )
-
-
-def not_at_once_in_a_row(model: Any, scope: Scope) -> None:
-    """The last job starts exactly when the first one ends."""
-    first, *_, last = scope.jobs
-    model.in_a_row = pyo.Constraint(expr=model.start[last] == model.completion[first])
-
-
-def slack_of_its_own(model: Any, scope: Scope) -> None:
-    """Added variables that count servers switched on."""
-    slots, servers = range(scope.horizon), list(scope.servers)
-    model.lit = pyo.Var(servers, slots, domain=pyo.Binary)
-    model.lit_if_held = pyo.Constraint(
-        servers,
-        slots,
-        rule=lambda m, s, t: (
-            sum(m.held[j, s, t] for j in scope.jobs) <= scope.servers[s].gpus * m.lit[s, t]
-        ),
-    )
-    model.few_lit = pyo.Constraint(
-        slots, rule=lambda m, t: sum(m.lit[s, t] for s in servers) <= max(1, len(servers) - 1)
-    )
-
-
-def work_after_the_end(model: Any, scope: Scope) -> None:
-    """Something runs in the last slot of the model: short horizons can, all slots cannot."""
-    model.busy_at_last = pyo.Constraint(
-        expr=sum(model.running[j, scope.horizon - 1] for j in scope.jobs) >= 1
-    )
-
-
-def weighted(model: Any, scope: Scope) -> Any:
-    return sum((1 + i % 3) * model.completion[j] for i, j in enumerate(scope.jobs))
-
-
-def servers_and_end(model: Any, scope: Scope) -> Any:
-    return model.makespan + 2 * sum(model.servers_used[j] for j in scope.jobs)
-
 
 HOSTILE = [
     few_at_once,
@@ -207,24 +158,35 @@ def licensed(instance: Instance) -> Instance:
     return instance.model_copy(update={"jobs": tuple(jobs), "resources": (licence,)})
 
 
+def by_turns(scope: Scope, job: str, workers: Any, slot: int) -> bool:
+    """A rule for slots: the first server is down in some, and the last job waits for them."""
+    first, *_ = scope.servers
+    *_, last = scope.jobs
+    return not (first in workers and slot % 7 in {2, 3}) and not (job == last and slot in {5, 9})
+
+
+@pytest.mark.parametrize("ruled", [False, True])
 @pytest.mark.parametrize("with_licences", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_restricted_model_of_all_starts_reaches_the_optimum_in_one_server(
-    seed: int, *, with_licences: bool
+    seed: int, *, with_licences: bool, ruled: bool
 ) -> None:
     instance = licensed(small(seed)) if with_licences else small(seed)
     scope = replace(scope_of(instance, 20), every_schedule=True)
+    rules = SlotRules(replace(scope, allowed_at=(by_turns,) if ruled else ()))
     server = max(scope.servers.values(), key=lambda one: one.gpus)
     if any(job.size > server.gpus for job in instance.jobs):
         pytest.skip("a job does not fit into one server")
     formulation = TIME_INDEXED.extended("weighted", objective=weighted)
     restriction = {
         j: tuple(
-            Choice({s: job.size}, scope.least_slots[j], range(20 - scope.least_slots[j] + 1))
+            Choice.within({s: job.size}, slots, starts)
             for s, one in scope.servers.items()
             if one.gpus >= job.size
+            and (starts := rules.starts(j, {s: job.size}, slots, 0, 20 - slots))
         )
         for j, job in scope.jobs.items()
+        for slots in (scope.least_slots[j],)
     }
     model = restricted_model(formulation, scope, restriction)
     answer = HIGHS.solve(model, Limits(time_limit=30))
@@ -234,12 +196,18 @@ def test_a_restricted_model_of_all_starts_reaches_the_optimum_in_one_server(
         allows=lambda _, __, workers, left: (
             len(workers) + left < 2 or (len(workers) == 1 and left == 0)
         ),
+        allows_at=by_turns if ruled else None,
     )
     exact = rarmodel.solve(instance, formulation=alone)
     assert answer.termination == "finished"
     assert answer.value == pytest.approx(exact.objective[0].value)
     made = plan(model, scope, restriction)
     assert len(made.starts) == len(instance.jobs)
+    for j, start, ring in zip(scope.jobs, made.starts, made.workers, strict=True):
+        workers = {list(scope.servers)[s]: count for s, count in ring.items()}
+        assert not ruled or all(
+            by_turns(scope, j, workers, t) for t in range(start, start + scope.least_slots[j])
+        )
 
 
 def test_a_loaded_incumbent_satisfies_its_restricted_model() -> None:
@@ -270,6 +238,60 @@ def test_a_loaded_incumbent_satisfies_its_restricted_model() -> None:
     for j in scope.jobs:
         assert pyo.value(model.start[j]) == starts[j]
         assert pyo.value(model.completion[j]) == report.completion[j]
+
+
+def test_starts_that_a_rule_refuses_have_no_variable() -> None:
+    scope = replace(scope_of(small(3), 20), every_schedule=True)
+    restriction = {
+        j: (Choice.within({"s0": job.size}, 2, [1, 2, 5, 6, 9] if number == 0 else [3]),)
+        for number, (j, job) in enumerate(scope.jobs.items())
+    }
+    first = next(iter(scope.jobs))
+    model = restricted_model(TIME_INDEXED.extended("few", few_at_once), scope, restriction)
+    assert list(model.begun) == [(first, 0, t) for t in (1, 2, 5, 6)]
+    for start in (1, 2, 5, 6, 9):
+        starts = {j: choices[0].starts[0] for j, choices in restriction.items()} | {first: start}
+        workers = {j: choices[0].workers for j, choices in restriction.items()}
+        load(model, scope, restriction, starts, workers)
+        assert all(excess(one) == 0 for one in model.stays_begun.values())
+        assert pyo.value(model.start[first]) == start
+        assert plan(model, scope, restriction).starts[0] == start
+        active = [t for t in range(20) if pyo.value(model.running[first, t])]
+        assert active == [start, start + 1]
+
+
+def test_a_rule_for_slots_is_asked_of_no_more_slots_than_needed() -> None:
+    asked: list[int] = []
+
+    def rule(_: Scope, __: str, ___: Any, slot: int) -> bool:
+        asked.append(slot)
+        return slot not in {4, 5}
+
+    scope = replace(scope_of(small(1), 40), allowed_at=(rule,))
+    rules, job = SlotRules(scope), next(iter(scope.jobs))
+    assert rules.starts(job, {"s0": 1}, 3, 0, 7) == [0, 1, 6, 7]
+    assert rules.starts(job, {"s0": 1}, 1, 3, 4) == [3]
+    assert rules.starts(job, {"s0": 1}, 2, 5, 4) == []
+    assert asked == list(range(10))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_restricted_models_find_schedules_where_servers_are_down_by_night(seed: int) -> None:
+    instance = rarmodel.generate("contention", seed=seed, jobs=8)
+    formulation = TIME_INDEXED.extended("nightly", allows_at=nightly)
+    known = known_of(instance, formulation)
+    ranking = Ranking(known)
+    begin, broken = first_incumbents(ranking, inf)
+    assert broken is None
+    assert begin is not None
+    in_a_row = sum(begin.times.ends[j] - begin.times.starts[j] for j in begin.times.starts)
+    assert begin.times.latest < in_a_row
+    search = RestrictedModels(known)
+    found, _ = search._solve(begin, 0, perf_counter() + 60)
+    for one in (begin, *([] if found is None else [found])):
+        for j, start in one.times.starts.items():
+            for t in range(start, one.times.ends[j]):
+                assert nightly(ranking.scope(1), j, one.times.workers[j], t)
 
 
 def test_violation_is_what_slack_amounts_to() -> None:
@@ -378,15 +400,6 @@ def test_placements_that_rules_refuse_are_replaced() -> None:
     assert all(set(one.gpus) == {last} for one in found.schedule.assignments)
 
 
-def exclusive(model: Any, scope: Scope) -> None:
-    """Jobs of a pair never run at once."""
-    model.exclusive = pyo.Constraint(
-        [tuple(pair) for pair in scope.read("exclusive")],
-        range(scope.horizon),
-        rule=lambda m, j, k, t: m.running[j, t] + m.running[k, t] <= 1,
-    )
-
-
 def known_of(instance: Instance, formulation: Formulation, **data: Any) -> Known:
     """A solve without a limit, before anything is known."""
     begun, limits = perf_counter(), Limits()
@@ -459,10 +472,14 @@ def test_inserted_plans_keep_capacities_licences_and_waits(seed: int) -> None:
         for j in order
     }
     first, *_, last = order
-    insertion = Insertion(ranking.scope(80))
+    insertion = Insertion(replace(ranking.scope(80), allowed_at=(by_turns,)))
     plan = insertion.plan(order, ways, {first: {last}}, {order[1]: 3})
     assert plan is not None
     assert plan.starts[order[1]] >= 3
+    for j, start in plan.starts.items():
+        slots = {str(way): slots for way, slots in ways[j]}[str(plan.workers[j])]
+        scope = ranking.scope(80)
+        assert all(by_turns(scope, j, plan.workers[j], t) for t in range(start, start + slots))
     made = ranking.settled([plan.starts[job.name] for job in instance.jobs], plan.workers)
     assert made is not None  # The verifier has passed it.
     assert plan.starts[first] >= plan.starts[last] + ranking.scope(80).least_slots[last]

@@ -226,3 +226,48 @@ def test_a_start_that_breaks_a_constraint_of_the_user_is_refused(addition: Any) 
 def test_a_result_is_no_start() -> None:
     with pytest.raises(UsageError, match=r"give its `\.schedule`"):
         rarmodel.solve(instance(), start=rarmodel.solve(instance(), method="sjf-bco"))
+
+
+# Side by side
+
+
+def test_no_row_of_a_comparison_is_worse_than_the_start() -> None:
+    start = best()
+    (comparison,) = rarmodel.compare(
+        instance(),
+        methods=["random", "first-fit"],
+        formulations=["time-indexed"],
+        start=start,
+        time_limit=5,
+    )
+    given = rarmodel.verify(instance(), start).makespan
+    assert given is not None
+    makespans = [result.makespan for result in comparison.results]
+    assert len(makespans) == 3
+    assert all(found is not None and found <= given for found in makespans)
+
+
+def test_each_instance_of_a_comparison_has_its_own_start(tmp_path: Path) -> None:
+    path = tmp_path / "start.json"
+    path.write_text(rarmodel.to_json(best()), encoding="utf-8")
+    other = instance_of(job_data("d", 2, 60), horizon=60)
+    found = rarmodel.compare([other, instance()], methods=["random"], start=[None, str(path)])
+    assert [one.results[0].schedule_by for one in found] == ["random", "start"]
+
+
+def test_values_of_a_model_start_its_formulation_in_a_comparison() -> None:
+    start = values_of_a_model()
+    (comparison,) = rarmodel.compare(instance(), formulations=["time-indexed"], start=start)
+    assert comparison.results[0].status == "optimal"
+    with pytest.raises(UsageError, match="values of a model need the formulation"):
+        rarmodel.compare(instance(), methods=["random"], start=start)
+
+
+def test_starts_that_do_not_fit_the_instances_are_refused_before_anything_is_solved() -> None:
+    other = instance_of(job_data("d", 2, 60), horizon=60)
+    with pytest.raises(UsageError, match="start: 1 for 2 instances; give one for each"):
+        rarmodel.compare([other, instance()], methods=["random"], start=best())
+    with pytest.raises(UsageError, match="start: the schedule is not feasible"):
+        rarmodel.compare([other, instance()], methods=["random"], start=[best(), best()])
+    with pytest.raises(UsageError, match=r"its item 1 is 7; .* is expected"):
+        rarmodel.compare([other, instance()], methods=["random"], start=[best(), 7])

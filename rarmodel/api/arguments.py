@@ -26,6 +26,7 @@ from .sources import (
     IS_INSTANCE,
     are_instances,
     are_schedules,
+    are_starts,
     is_schedule,
     is_start,
 )
@@ -62,6 +63,7 @@ CHECKS: dict[str, Check] = {
     "output": optional(path),
     "charts": optional(argument_checks.entries),
     "parts": optional(several),
+    "colour": text,
     "family": text,
     "name": optional(text),
     "servers": optional(whole(1)),
@@ -85,6 +87,7 @@ asked = checked(CHECKS)
 
 asked_with_schedule = checked({**CHECKS, "schedule": is_schedule})
 asked_to_audit = checked({**CHECKS, "schedule": optional(is_schedule)})
+asked_to_compare = checked({**CHECKS, "start": optional(are_starts)})
 asked_to_generate = checked({**CHECKS, "contention": truth})
 
 

@@ -1,54 +1,31 @@
-"""Compare methods and formulations on the same instances."""
+"""Results of several methods and formulations on the same instances, side by side."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from rarmodel import registry
 from rarmodel.argument_checks import several
-from rarmodel.bounds import best_bound, relative_gap
-from rarmodel.defaults import AUTO, COMPARE_SECONDS
+from rarmodel.bounds import relative_gap
 from rarmodel.duration import duration
 from rarmodel.errors import UsageError
 from rarmodel.latex import latex_table
-from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import (
-    Method,
-    Neighbourhood,
     Result,
     frame_row,
     gap_of,
     joined,
-    prepare_method,
-    skipped,
     status_of,
 )
-from rarmodel.model import handled, unhandled, used
 from rarmodel.model.objectives import Value
-from rarmodel.schema import Instance
 from rarmodel.tabular import NONE, frame, html_rows, number
-
-from .arguments import asked
-from .solving import (
-    check_entries,
-    solve_by_formulation,
-    solve_by_method,
-    solvers_for,
-)
-from .sources import Data, Source, entries_of, load_instance, with_objective
 
 if TYPE_CHECKING:
     import pandas as pd
     from altair import VConcatChart
 
-    from rarmodel.bounds import Bound
     from rarmodel.drawing import Trial
-    from rarmodel.formulations import Formulation
-    from rarmodel.solvers import Solver
 
 
 @dataclass(frozen=True)
@@ -392,188 +369,3 @@ def _objectives(row: Mapping[str, Any]) -> dict[str, str]:
 
 def _words(seconds: float | None) -> str:
     return NONE if seconds is None else duration(seconds)
-
-
-@asked
-def compare(
-    instances: Source | Iterable[Source],
-    *,
-    methods: Sequence[str | Method] | None = None,
-    formulations: Sequence[str | Formulation] | None = None,
-    solvers: Sequence[str | Solver] | None = None,
-    objective: str | Sequence[str] | None = None,
-    time_limit: float = COMPARE_SECONDS,
-    gap: float = 0.0,
-    threads: int | None = None,
-    seed: int = 0,
-    data: Data | None = None,
-    bounds: Iterable[str | Bound] = (),
-    neighbourhoods: Iterable[str | Neighbourhood] = (),
-    model_only: bool = False,
-    log: Callable[[str], None] | None = None,
-    progress: Callable[[float | None, float | None], None] | None = None,
-    each: Callable[[Instance, str], None] | None = None,
-) -> Comparisons:
-    """Compare methods and formulations on instances, side by side.
-
-    After Ctrl-C, it returns the rows that are complete.
-
-    Parameters
-    ----------
-    instances
-        One or several instances, files, or names of bundled instances.
-    methods, formulations
-        Parts to compare. If you give neither, all installed methods, and all installed
-        formulations that add nothing to the instance.
-    solvers
-        Solvers of the formulations. Each solver solves the formulations whose class of models it
-        accepts. By default, and as `auto`, the installed solver that proves most.
-    objective
-        What to minimise, instead of each instance's own objective; see `solve`.
-    time_limit
-        Seconds for each solve.
-    data
-        Data that the formulations need beside the instance; see `solve`.
-    bounds, neighbourhoods
-        Parts beside those that are installed; see `solve`.
-    model_only
-        Whether each formulation's solver must do with the formulation's model alone; see `solve`.
-        Methods run as usual.
-    gap, threads, seed, log, progress
-        Limits of each solve; see `Limits`.
-    each
-        Called with the instance and the name of the method before each solve.
-
-    Raises
-    ------
-    InputError
-        If an instance is malformed.
-    UsageError
-        If a name is unknown.
-    VerificationError
-        If a method or formulation makes a schedule that breaks a constraint.
-    """
-    everything = methods is None and formulations is None
-    if everything:
-        methods = registry.names("methods")
-        formulations = registry.names("formulations")
-    if not formulations and (solvers or data is not None):
-        raise UsageError("a solver and data need a formulation, for instance time-indexed")
-    if model_only and formulations is not None and not formulations:
-        raise UsageError("model_only needs a formulation, for instance time-indexed")
-    limits = Limits(time_limit, gap, threads, seed, log, progress)
-    if isinstance(instances, Instance | Mapping | str | os.PathLike):
-        instances = [instances]
-    problems = [with_objective(load_instance(source), objective) for source in instances]
-    entries = entries_of(data)
-    parts = [registry.find("methods", asked) for asked in methods or ()]
-    solves: list[tuple[_Part, Callable[[Instance], Result]]] = [
-        (_Part(method, method.name), partial(solve_by_method, method=method, limits=limits))
-        for method in parts
-    ]
-    stated = [registry.find("formulations", wanted) for wanted in formulations or ()]
-    check_entries(problems, stated, entries)
-    for formulation in stated:
-        if everything and formulation.restricts:
-            continue  # Its schedules answer another question.
-        meant_for: frozenset[str] = getattr(formulation, "meant_for", frozenset())
-        if everything and meant_for and not any(meant_for & used(one).keys() for one in problems):
-            continue
-        for chosen in _pairs_for(formulation, solvers or (), everything=everything):
-            attempt = partial(
-                solve_by_formulation,
-                formulation=formulation,
-                solvers=chosen,
-                limits=limits,
-                data=entries,
-                # What nobody asked for by name may turn out to be none for this instance.
-                strict=not everything,
-                model_only=model_only,
-            )
-            solves.append((_Part(formulation, formulation.name, chosen[0].name), attempt))
-    with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
-        return _compared(problems, parts, stated, solves, each)
-
-
-def _compared(
-    problems: Sequence[Instance],
-    methods: Sequence[Method],
-    formulations: Sequence[Formulation],
-    solves: Sequence[tuple[_Part, Callable[[Instance], Result]]],
-    each: Callable[[Instance, str], None] | None,
-) -> Comparisons:
-    if problems:
-        first = problems[0]
-        fit = [method for method in methods if not unhandled(first, handled(method), "")]
-        exact = any(not unhandled(first, handled(formulation), "") for formulation in formulations)
-        _prepare(first, fit, exact=exact)
-    comparisons = Comparisons()
-    for problem in problems:
-        results: list[Result] = []
-        comparisons.append(Comparison(problem.name, results))
-        for part, run in solves:
-            if why := unhandled(problem, handled(part.part), part.name):
-                results.append(skipped(problem, why, bound=best_bound(problem), **part.names))
-                continue
-            if each:
-                each(problem, part.title)
-            results.append(run(problem))
-            if results[-1].stopped == INTERRUPTED:
-                return comparisons
-    return comparisons
-
-
-class _Part(NamedTuple):
-    """A method, or a formulation with its solver."""
-
-    part: Method | Formulation
-    name: str
-    solver: str | None = None
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Its names in a result."""
-        if self.solver is None:
-            return {"method": self.name}
-        return {"formulation": self.name, "solver": self.solver}
-
-    @property
-    def title(self) -> str:
-        return self.name if self.solver is None else f"{self.name} on {self.solver}"
-
-
-def _prepare(instance: Instance, methods: Sequence[Method], *, exact: bool) -> None:
-    """Compile for all parts at once, so that the log says so only once."""
-    from rarmodel.engine.compilation import told  # noqa: PLC0415 - loads Numba
-
-    with told():
-        for method in methods:
-            prepare_method(method, instance)
-        if exact:
-            from rarmodel.exact import prepare as prepare_exact  # noqa: PLC0415 - and Pyomo
-
-            prepare_exact(instance)
-
-
-def _pairs_for(
-    formulation: Formulation, asked: Sequence[str | Solver], *, everything: bool
-) -> Sequence[Sequence[Solver]]:
-    """Solvers to pair a formulation with: each requested solver that fits, or the preferred one.
-
-    If no installed solver solves a formulation that was not requested by name, it is left out.
-    """
-    from rarmodel.solvers.choice import fitting_solvers  # noqa: PLC0415 - few need it
-
-    wanted = formulation.model_class
-    pairs: list[Sequence[Solver]] = []
-    for one in asked or [AUTO]:
-        anyone = everything and one == AUTO
-        pair = fitting_solvers(wanted) if anyone else solvers_for(formulation, one)
-        if pair and wanted in pair[0].model_classes:
-            pairs.append(pair)
-    if not pairs and not everything:
-        names = ", ".join(registry.find("solvers", one).name for one in asked)
-        raise UsageError(
-            f"formulation {formulation.name!r} is {wanted}, which {names} cannot solve"
-        )
-    return pairs

@@ -142,6 +142,7 @@ def import_trace(
         platform.partitions,
         trees=platform.trees,
         outside=platform.outside,
+        licences=platform.licences,
     )
 
 

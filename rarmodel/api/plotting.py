@@ -22,6 +22,7 @@ def plot(
     parts: Sequence[str] | None = None,
     objective: str | Sequence[str] | None = None,
     bound: bool = True,
+    colour: str = "size",
 ) -> VConcatChart:
     """Draw schedules of an instance: a Gantt chart, rings on links and GPUs held, over time.
 
@@ -39,6 +40,8 @@ def plot(
         What schedules are compared by, instead of the instance's objective; see `solve`.
     bound
         Whether the chart tells the finding and the best proven bound.
+    colour
+        What the colour of a job says: its `size`, or its `tenant`.
 
     Returns
     -------
@@ -60,7 +63,7 @@ def plot(
     found = load_schedules(schedules)
     if not found:
         raise UsageError("a plot needs at least one schedule")
-    return schedules_chart(Shown.of(draw_all(problem, found), bound=bound), parts)
+    return schedules_chart(Shown.of(draw_all(problem, found), bound=bound, colour=colour), parts)
 
 
 @asked
@@ -70,6 +73,7 @@ def report(
     *,
     objective: str | Sequence[str] | None = None,
     charts: Mapping[str, Any] | None = None,
+    colour: str = "size",
 ) -> str:
     """Compare schedules of an instance in one HTML page that opens offline.
 
@@ -83,6 +87,8 @@ def report(
         What schedules are compared by, instead of the instance's objective; see `solve`.
     charts
         Charts of your own, made with Altair, each by its heading: they stand at the end.
+    colour
+        What the colour of a job says: its `size`, or its `tenant`.
 
     Raises
     ------
@@ -94,7 +100,7 @@ def report(
     from rarmodel.drawing import report_page  # noqa: PLC0415 - few need it
 
     problem = with_objective(load_instance(instance), objective)
-    return report_page(problem, load_schedules(schedules), charts)
+    return report_page(problem, load_schedules(schedules), charts, colour=colour)
 
 
 @asked
@@ -119,11 +125,11 @@ def report_simulations(instance: Source, schedules: Schedules) -> str:
         If some job of a schedule never completes, or the libraries are not installed.
     """
     from rarmodel.drawing import Group, simulations_page  # noqa: PLC0415 - few need it
-    from rarmodel.drawing.side_by_side import distinct  # noqa: PLC0415
+    from rarmodel.drawing.side_by_side import labels_of  # noqa: PLC0415
 
     problem = load_instance(instance)
     found = load_schedules(schedules)
-    labels = distinct([schedule.method for schedule in found])
+    labels = labels_of(found)
     lines = {
         (label, label): [(problem, schedule)] for label, schedule in zip(labels, found, strict=True)
     }

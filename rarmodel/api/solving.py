@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -20,7 +19,7 @@ from rarmodel.bounds import (
     with_makespan,
     within,
 )
-from rarmodel.defaults import AUTO, DEFAULT_METHOD
+from rarmodel.defaults import DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.limits import INTERRUPTED, Limits
 from rarmodel.methods import (
@@ -40,25 +39,25 @@ from rarmodel.methods.stopping import Criterion, short_forms
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.objectives import MAKESPAN, Value
 from rarmodel.schema import Instance, Schedule
-from rarmodel.verifier import Report, require_feasible, verify
+from rarmodel.verifier import Report, require_feasible
 
 from .arguments import asked
+from .formulation_choices import check_entries, require_named_solver, solvers_for
 from .sources import (
     Data,
     Source,
     Starting,
     entries_of,
-    is_model,
     load_instance,
-    load_schedule,
     with_objective,
 )
+from .starting import feasible, start_of_model
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from rarmodel.bounds import Bound
-    from rarmodel.exact import FormulatedModel, Relaxation, Start
+    from rarmodel.exact import FormulatedModel
     from rarmodel.formulations import Formulation, Scope
     from rarmodel.solvers import Solver
 
@@ -166,8 +165,7 @@ def solve(
         raise UsageError("model_only needs a formulation, for instance time-indexed")
     if keep_model and formulation is None:
         raise UsageError("keep_model needs a formulation, for instance time-indexed")
-    if solver_options and (solver is None or solver == AUTO):
-        raise UsageError("solver_options need the solver whose words they are; name it")
+    require_named_solver(solver_options, [] if solver is None else [solver])
     if model_only and (bounds or neighbourhoods):
         raise UsageError("model_only leaves bounds and neighbourhoods out; leave yours out, too")
     if model_only and own:
@@ -232,72 +230,21 @@ def _solve(
                 f"method {found.name!r} does not run on a scheduler's workers; "
                 "leave the scheduler out"
             )
-        return solve_by_method(problem, found, replace(limits, start=feasible(problem, start)))
+        return solve_by_method(problem, found, limits, feasible(problem, start))
     stated = registry.find("formulations", formulation)
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     solvers = solvers_for(stated, solver)
-    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
-
-    def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
-        return FormulatedModel(stated, scope, model)
-
-    return solve_formulation(
+    return solve_by_formulation(
         problem,
         stated,
         solvers,
         limits,
         entries,
+        start,
         model_only=model_only,
-        keep=keep if keep_model else None,
-        start=_start_of_model(problem, stated, start, entries),
+        keep_model=keep_model,
     )
-
-
-def feasible(instance: Instance, start: Starting | None) -> Schedule | None:
-    """The schedule to start from, from a method.
-
-    Raises
-    ------
-    UsageError
-        If it breaks a constraint of the instance, or is no schedule.
-    """
-    if start is None:
-        return None
-    if _has_values(start):
-        raise UsageError(
-            "start: the values of a model need the formulation of this model; name it, or give a "
-            "schedule"
-        )
-    schedule = load_schedule(start)
-    report = verify(instance, schedule)
-    if not report.feasible:
-        messages = [violation.message for violation in report.violations]
-        more = f"; and {len(messages) - 3} more" if len(messages) > 3 else ""
-        raise UsageError(f"start: the schedule is not feasible: {'; '.join(messages[:3])}{more}")
-    return schedule
-
-
-def _has_values(start: Starting) -> bool:
-    """Whether a start has the values of a model."""
-    if isinstance(start, Mapping):
-        return "assignments" not in start
-    return is_model(start) or is_model(getattr(start, "model", None))
-
-
-def _start_of_model(
-    instance: Instance, formulation: Formulation, start: Starting | None, data: Mapping[str, Any]
-) -> Start | None:
-    """The schedule to start from, from a formulation, and values of its model."""
-    from rarmodel.exact import Start, start_of_values  # noqa: PLC0415 - loads Numba
-
-    if start is None:
-        return None
-    if _has_values(start):
-        values = start if is_model(start) else getattr(start, "model", start)
-        return start_of_values(instance, formulation, values, data)
-    schedule = feasible(instance, start)
-    return None if schedule is None else Start(schedule)
 
 
 def solve_by_formulation(
@@ -306,52 +253,38 @@ def solve_by_formulation(
     solvers: Sequence[Solver],
     limits: Limits,
     data: Mapping[str, Any],
+    start: Starting | None = None,
     *,
     strict: bool = True,
     model_only: bool = False,
+    keep_model: bool = False,
 ) -> Result:
     """Solve by a formulation; unless strict, a formulation that does not fit gives no error."""
-    from rarmodel.exact import solve_formulation  # noqa: PLC0415 - loads Numba, which takes a while
+    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
+
+    def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
+        return FormulatedModel(formulation, scope, model)
 
     return solve_formulation(
-        instance, formulation, solvers, limits, data, strict=strict, model_only=model_only
+        instance,
+        formulation,
+        solvers,
+        limits,
+        data,
+        strict=strict,
+        model_only=model_only,
+        keep=keep if keep_model else None,
+        start=start_of_model(instance, formulation, start, data),
     )
 
 
-def solvers_for(formulation: Formulation, asked: str | Solver | None) -> list[Solver]:
-    """The requested solver; for `auto`, all that fit, the preferred one first."""
-    from rarmodel.solvers import choice  # noqa: PLC0415 - few need it
+def solve_by_method(
+    instance: Instance, method: Method, limits: Limits, start: Schedule | None = None
+) -> Result:
+    """Solve by a method: verify its schedule, and take the greater of its bound and ours.
 
-    return choice.solvers_for(formulation, asked)
-
-
-def check_entries(
-    instances: Iterable[Instance], formulations: Sequence[Formulation], data: Mapping[str, Any]
-) -> None:
-    """Refuse entries of data that no formulation reads, as far as this can be known.
-
-    Raises
-    ------
-    UsageError
-        With all such entries, and suggestions.
+    No answer is worse than the schedule from which it starts.
     """
-    if not data:
-        return
-    from rarmodel.exact import entries_read  # noqa: PLC0415 - loads Numba
-    from rarmodel.formulations.entries import require_read  # noqa: PLC0415
-
-    asked: set[str] = set()
-    for instance in instances:
-        for formulation in formulations:
-            read = entries_read(instance, formulation, data)
-            if read is None:
-                return
-            asked |= read
-    require_read(data, asked, " and ".join(formulation.name for formulation in formulations))
-
-
-def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Result:
-    """Solve by a method: verify its schedule, and take the greater of its bound and ours."""
     if why := unhandled(instance, handled(method), f"method {method.name!r}"):
         raise UsageError(why)
 
@@ -365,7 +298,7 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         horizon if by_makespan else None,
         listens=by_makespan or getattr(method, "reports_objective", False),
     )
-    limits = replace(limits, progress=recorder)
+    limits = replace(limits, progress=recorder, start=start)
     with within(limits, begun):
         bound = best_bound(instance)
         quick = value_bounds(instance)
@@ -381,10 +314,10 @@ def solve_by_method(instance: Instance, method: Method, limits: Limits) -> Resul
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     report = require_feasible(instance, schedule) if schedule else None
-    if limits.start is not None:
-        started = require_feasible(instance, limits.start)
+    if start is not None:
+        started = require_feasible(instance, start)
         if report is None or _worth(started) <= _worth(report):
-            schedule, report, by = limits.start, started, STARTED
+            schedule, report, by = start, started, STARTED
     if schedule is not None and report is not None:
         if stopped != INTERRUPTED:
             try:
@@ -434,120 +367,3 @@ def _over(limits: Limits) -> Callable[[], bool]:
         return lambda: False
     end = perf_counter() + limits.time_limit
     return lambda: perf_counter() >= end
-
-
-@asked
-def formulate(
-    instance: Source,
-    formulation: str | Formulation,
-    *,
-    output: str | os.PathLike[str] | None = None,
-    horizon: int | None = None,
-    objective: str | Sequence[str] | None = None,
-    data: Data | None = None,
-    lower_bound: bool = True,
-    every_schedule: bool = False,
-) -> FormulatedModel:
-    """Build the Pyomo model of an instance, and optionally write it to a file.
-
-    Parameters
-    ----------
-    instance, formulation, objective, data
-        As for `solve`. Of several objectives the model minimises the first.
-    output
-        A file that ends in `.lp`, `.mps` or `.nl`.
-    horizon
-        Number of slots of the model; by default the most that `solve` would use.
-    lower_bound
-        Whether rarmodel's lower bound on the makespan stands in the model. Without it, LP
-        relaxations and duals are those of the formulation itself.
-    every_schedule
-        Whether the model has every feasible schedule. By default it may leave some out if equal or
-        better ones remain: equal jobs in another order, or schedules longer than one that is known.
-        Ask for it if you add constraints to the model or change its objective. Formulations with
-        additions of yours always have every schedule.
-
-    Returns
-    -------
-    FormulatedModel
-        The model with its scope. Unpacks into the model and its size. `schedule()` turns a
-        solution, from whatever solver, into a verified schedule; `solve()` solves the model as it
-        stands; `load()` sets its variables to a schedule.
-
-    Raises
-    ------
-    InputError
-        If the instance is malformed, or the file cannot be written.
-    UsageError
-        If a name is unknown, the model is too large to build, or the file's format does not suit
-        it.
-    """
-    from rarmodel.exact import MAX_TERMS, FormulatedModel  # noqa: PLC0415 - loads Numba and Pyomo
-    from rarmodel.exact.formulate import scope_for, write_model  # noqa: PLC0415
-    from rarmodel.formulations.built import without_rules  # noqa: PLC0415
-    from rarmodel.formulations.guarded import guarded  # noqa: PLC0415
-
-    problem = with_objective(load_instance(instance), objective)
-    found = registry.find("formulations", formulation)
-    stated = guarded(found)
-    entries = entries_of(data)
-    check_entries([problem], [stated], entries)
-    scope = scope_for(
-        problem, stated, horizon, entries, lower_bound=lower_bound, every_schedule=every_schedule
-    )
-    if (terms := stated.size(scope)) > MAX_TERMS:
-        raise UsageError(f"the model, with about {terms:,} terms, is too large to build")
-    model = without_rules(stated.build(scope))
-    if output is not None:
-        write_model(model, output)
-    return FormulatedModel(found, scope, model)
-
-
-@asked
-def relax(
-    instance: Source,
-    formulation: str | Formulation,
-    *,
-    horizon: int | None = None,
-    objective: str | Sequence[str] | None = None,
-    data: Data | None = None,
-    lower_bound: bool = False,
-    every_schedule: bool = False,
-    time_limit: float | None = None,
-) -> Relaxation:
-    """Solve the LP relaxation of a formulation: its value, and the duals of its constraints.
-
-    Parameters
-    ----------
-    instance, formulation, horizon, objective, data, every_schedule
-        As for `formulate`.
-    lower_bound
-        Whether rarmodel's lower bound on the makespan stands in the model. Then value and duals say
-        little of the formulation itself.
-    time_limit
-        Seconds for the LP; None for no limit.
-
-    Returns
-    -------
-    Relaxation
-        `value` is the optimum of the LP, and `bound` what it proves of schedules.
-
-    Raises
-    ------
-    InputError
-        If the instance is malformed.
-    UsageError
-        If a name is unknown, or the model is too large to build or not linear.
-    """
-    from rarmodel.exact import relaxation_of  # noqa: PLC0415 - loads Numba and Pyomo
-
-    formulated = formulate(
-        instance,
-        formulation,
-        horizon=horizon,
-        objective=objective,
-        data=data,
-        lower_bound=lower_bound,
-        every_schedule=every_schedule,
-    )
-    return relaxation_of(formulated, time_limit)

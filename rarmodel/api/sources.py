@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rarmodel import registry
-from rarmodel.argument_checks import checked, expected, optional, require
+from rarmodel.argument_checks import checked, expected, optional, require, shown
 from rarmodel.argument_checks import names as names_given
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
@@ -32,6 +32,8 @@ Source = Instance | Mapping[str, Any] | str | os.PathLike[str]
 Data = Mapping[str, Any] | str | os.PathLike[str]
 Starting = Schedule | Mapping[str, Any] | str | os.PathLike[str] | Any
 """A schedule, its source, a Pyomo model with values, or the values by names."""
+Starts = Starting | Sequence[Starting | None]
+"""One start, or one for each of several instances."""
 ScheduleSource = Schedule | Mapping[str, Any] | str | os.PathLike[str]
 Schedules = ScheduleSource | Iterable[ScheduleSource]
 
@@ -54,6 +56,16 @@ def is_start(value: object) -> str | None:
         return None
     why = is_schedule(value)
     return why and why.replace("a dict or", "the values of a model, a Pyomo model or")
+
+
+def are_starts(value: object) -> str | None:
+    """The same of one start, or a list with one for each instance."""
+    if not isinstance(value, list | tuple):
+        return is_start(value)
+    for i, one in enumerate(value):
+        if one is not None and (why := is_start(one)):
+            return f"its item {i} is {shown(one)}; {why}"
+    return None
 
 
 def is_model(value: object) -> bool:

@@ -13,7 +13,7 @@ from rarmodel.verifier import Report
 from rarmodel.verifier import verify as _verify
 
 from .arguments import asked_to_audit, asked_with_schedule
-from .solving import solvers_for
+from .formulation_choices import solvers_for
 from .sources import ScheduleSource, Source, load_instance, load_schedule, with_objective
 
 if TYPE_CHECKING:

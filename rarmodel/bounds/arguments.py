@@ -9,18 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import ceil, lcm
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 from rarmodel.model.objectives import Objective, Shape, Term, Value, exact
 from rarmodel.schema import Instance
-from rarmodel.schema.certificate import EachJob, GpuPrices, OneMachine, PricedServers, Rounded
+from rarmodel.schema.certificate import (
+    EachJob,
+    GpuPrices,
+    OneMachine,
+    PricedServers,
+    Rounded,
+    Shared,
+)
 
-from .least_demands import Work, works
+from .least_demands import Machine, Work, all_gpus, works
 
 MOST_WORK = 100_000
 """Jobs times intervals, or jobs times sets of jobs, that a bound looks at."""
 Rule = Literal["shortest-first", "heaviest-first"]
 """Which job the machine goes on with."""
+
+
+class CertifyOnMachine(Protocol):
+    """A function that gives what one machine proves."""
+
+    def __call__(
+        self,
+        instance: Instance,
+        objective: Objective,
+        value: Value,
+        machine: Machine | None = None,
+        /,
+    ) -> EachJob | GpuPrices | OneMachine | None:
+        """As `Bound.certify`; by default the machine is all GPUs."""
 
 
 def in_file(value: Value) -> int | str:
@@ -76,7 +97,10 @@ def of_interval(
     begin: int,
     end: int,
     least: Mapping[int, int],
+    room: int,
+    *,
     rounded: tuple[Literal["gpus", "slots"], int] | None = None,
+    of: Shared | None = None,
 ) -> GpuPrices | None:
     """Jobs that must run from one slot to another need more than there is room for.
 
@@ -87,16 +111,19 @@ def of_interval(
     below
         The value that is refuted.
     begin, end
-        The slots: GPUs have the price 1 there.
+        The slots: GPUs, or what is shared, have the price 1 there.
     least
-        GPU slots that jobs need in between, by index.
+        The area that jobs need in between, by index.
+    room
+        The area that there is.
     rounded
         Which numbers count as more than they are, and the threshold for that.
+    of
+        What jobs share instead of GPUs.
     """
-    room = instance.cluster.total_gpus * max(0, end - begin)
     if begin >= end or sum(least.values()) <= room:
         return None
-    how = {}
+    how: dict[str, Any] = shared(of)
     if rounded is not None:
         how["rounded"] = Rounded(what=rounded[0], threshold=rounded[1])
     return GpuPrices(
@@ -114,18 +141,35 @@ def of_area(instance: Instance, objective: Objective, value: Value) -> EachJob |
     """The jobs that need their area from some slot on; or the longest job."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
-    below, speed = int(value) - 1, instance.cluster.total_gpus
+    speed = instance.cluster.total_gpus
+    return of_late_area(instance, works(instance), value, lambda begin, end: speed * (end - begin))
+
+
+def of_late_area(
+    instance: Instance,
+    some: Iterable[Work],
+    value: Value,
+    room: Callable[[int, int], int | None],
+    of: Shared | None = None,
+) -> GpuPrices | None:
+    """The jobs that cannot start before a slot, and need more area than there is until the end.
+
+    `room` says how much there is from a slot to another; None if there is no limit.
+    """
+    below = int(value) - 1
     late, area = dict[int, int](), 0
-    for work in sorted(works(instance), key=lambda work: -work.head):
+    for work in sorted(some, key=lambda work: -work.head):
         area += work.area
         late[work.job] = work.area
-        if area > speed * (below - work.head) and below > work.head:
-            return of_interval(instance, below, work.head, below, late)
+        if below > work.head:
+            most = room(work.head, below)
+            if most is not None and area > most:
+                return of_interval(instance, below, work.head, below, late, most, of=of)
     return None
 
 
 def of_overfull(
-    instance: Instance, objective: Objective, value: Value
+    instance: Instance, objective: Objective, value: Value, machine: Machine | None = None
 ) -> EachJob | GpuPrices | None:
     """The jobs that have too little room between two slots, if no term is above a value."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
@@ -134,10 +178,8 @@ def of_overfull(
     below = value_below(terms.values(), value)
     if below is None:
         return None
-    speed = instance.cluster.total_gpus
-    latest = [
-        (terms[work.job].latest(below), work) for work in works(instance) if work.job in terms
-    ]
+    speed, of_jobs, of = machine or all_gpus(instance)
+    latest = [(terms[j].latest(below), work) for j, work in of_jobs.items() if j in terms]
     known = sorted(((end, work) for end, work in latest if end is not None), key=lambda one: one[0])
     begins = sorted({work.head for _, work in known})
     for begin in begins[:: max(1, len(begins) * len(known) // MOST_WORK)]:
@@ -146,23 +188,24 @@ def of_overfull(
             if work.head >= begin:
                 area += work.area
                 inside[work.job] = work.area
-                if area > speed * (end - begin):
-                    return of_interval(instance, below, begin, end, inside)
+                room = speed * (end - begin)
+                if area > room:
+                    return of_interval(instance, below, begin, end, inside, room, of=of)
     return None
 
 
 def of_late_jobs(
-    instance: Instance, objective: Objective, value: Value
+    instance: Instance, objective: Objective, value: Value, machine: Machine | None = None
 ) -> EachJob | GpuPrices | None:
-    """A price of GPUs between two slots at which jobs are on time or late, whichever costs less."""
+    """A price between two slots at which jobs are on time or late, whichever costs less."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
     terms = counted(instance, objective)
     weights = {j: Fraction(term.weight, term.divisor) for j, term in terms.items()}
-    lost, waiting = list[Work](), list[Work]()
-    for work in (works(instance)[j] for j in terms):
-        late = terms[work.job].at(work.head + work.slots)
-        (lost if late else waiting).append(work)
+    speed, of_jobs, of = machine or all_gpus(instance)
+    ends = [work.head + work.slots for work in works(instance)]
+    lost = {j for j, term in terms.items() if term.at(ends[j])}
+    waiting = [work for j, work in of_jobs.items() if j in terms and j not in lost]
     by_weight = sorted(waiting, key=lambda work: weights[work.job] / work.area)
     divisor = lcm(*(term.divisor for term in terms.values()))
     begins = sorted({work.head for work in waiting})
@@ -171,7 +214,7 @@ def of_late_jobs(
     for begin in begins[::thinner]:
         for end in ends:
             inside = [w for w in by_weight if w.head >= begin and terms[w.job].offset <= end]
-            room = instance.cluster.total_gpus * (end - begin)
+            room = speed * (end - begin)
             excess = sum(work.area for work in inside) - room
             last = None
             for work in inside:
@@ -181,7 +224,7 @@ def of_late_jobs(
                 continue
             scale = divisor * last.area
             price = int(weights[last.job] * divisor)
-            least = {work.job: int(scale * weights[work.job]) for work in lost}
+            least = {j: int(scale * weights[j]) for j in terms if j in lost}
             for work in inside:
                 least[work.job] = min(int(scale * weights[work.job]), price * work.area)
             proven = Fraction(sum(least.values()) - price * room, scale)
@@ -193,23 +236,26 @@ def of_late_jobs(
                     scale=scale,
                     least={instance.jobs[j].name: paid for j, paid in least.items()},
                     room=price * room,
+                    **shared(of),
                 )
     return None
 
 
 def of_machine(
     rule: Rule,
-    completions: Callable[[Instance, dict[int, Term]], Fraction],
-) -> Callable[[Instance, Objective, Value], EachJob | OneMachine | None]:
-    """A bound on sums of completions on one machine, as `Bound.certify`; see `on_machine`."""
+    completions: Callable[[Machine, dict[int, Term]], Fraction],
+) -> CertifyOnMachine:
+    """A bound on sums of completions on one machine; see `on_machine`."""
 
     def certify(
-        instance: Instance, objective: Objective, value: Value
+        instance: Instance, objective: Objective, value: Value, machine: Machine | None = None
     ) -> EachJob | OneMachine | None:
         if (alone := of_jobs_alone(instance, objective, value)) is not None:
             return alone
-        terms = counted(instance, objective)
-        return on_machine(instance, rule, terms, completions(instance, terms))
+        machine = machine or all_gpus(instance)
+        counts = counted(instance, objective)
+        terms = {j: term for j, term in counts.items() if j in machine.works}
+        return on_machine(instance, rule, terms, completions(machine, terms), machine)
 
     return certify
 
@@ -219,8 +265,16 @@ def on_machine(
     rule: Rule,
     some: Iterable[int],
     completions: Fraction,
+    machine: Machine,
 ) -> OneMachine:
     """The sum of completions of some jobs, by weight, on one machine; the others are alone."""
     names = tuple(instance.jobs[j].name for j in some)
     total = in_file(exact(completions))
-    return OneMachine(kind="one-machine", rule=rule, jobs=names, completions=total)
+    return OneMachine(
+        kind="one-machine", rule=rule, jobs=names, completions=total, **shared(machine.of)
+    )
+
+
+def shared(of: Shared | None) -> dict[str, Any]:
+    """The field that names what jobs share; none for GPUs, so that the file does not have it."""
+    return {} if of is None else {"of": of}

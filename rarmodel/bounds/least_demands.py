@@ -11,6 +11,7 @@ from rarmodel.model import Extremes, horizon_of, job_extremes, lone_options, win
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import Shared
 
 
 class Work(NamedTuple):
@@ -48,10 +49,13 @@ class Machine(NamedTuple):
         How much jobs can use at once.
     works
         What each job that uses something needs at least, by index.
+    of
+        What the jobs share on it, as certificates name that; None for all GPUs.
     """
 
     speed: int
     works: Mapping[int, Work]
+    of: Shared | None = None
 
 
 @once_per_instance

@@ -120,7 +120,7 @@ def sum_by_remaining_area(machine: Machine, jobs: Iterable[int]) -> Fraction:
 
     Times are counted in N-ths of a slot, so that all of them are whole.
     """
-    speed, known = machine
+    speed, known, _ = machine
     coming = sorted((known[j].head * speed, known[j].area) for j in jobs)
     remaining: list[int] = []
     now = total = at = 0
@@ -165,7 +165,7 @@ def mean_busy_times(
 
 def sum_by_busy_time(machine: Machine, terms: dict[int, Term]) -> Fraction:
     """Bound on the weighted sum of completion times of some jobs, in slots."""
-    speed, known = machine
+    speed, known, _ = machine
     weights = {j: _weight(term) for j, term in terms.items()}
     coming = sorted((known[j].head * speed, j) for j in terms)
     # The machine's unit of time is an N-th of a slot; twice the mean time is whole.
@@ -246,18 +246,17 @@ def _due_sets(
             yield order[:number], rule, completions, value
 
 
-def _of_earliest_due(
-    instance: Instance, objective: Objective, value: Value
+def of_earliest_due(
+    instance: Instance, objective: Objective, value: Value, machine: Machine | None = None
 ) -> EachJob | OneMachine | None:
     """The set of jobs due first that proves a value."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
+    machine = machine or all_gpus(instance)
     return next(
         (
-            on_machine(instance, rule, some, completions)
-            for some, rule, completions, proven in _due_sets(
-                instance, objective, all_gpus(instance)
-            )
+            on_machine(instance, rule, some, completions, machine)
+            for some, rule, completions, proven in _due_sets(instance, objective, machine)
             if proven >= value
         ),
         None,
@@ -276,7 +275,7 @@ def intervals_overfull(
     terms = counted(instance, objective)
     if not objective.greatest or not terms or objective is MAKESPAN:
         return None
-    speed, of_jobs = machine or all_gpus(instance)
+    speed, of_jobs, _ = machine or all_gpus(instance)
     known = [of_jobs[j] for j in terms if j in of_jobs]
     begins = sorted({work.head for work in known})
     begins = begins[:: max(1, len(begins) * len(known) // MOST_WORK)]
@@ -357,7 +356,7 @@ def late_by_area(
         return None
     if any(term.shape is not Shape.LATE for term in terms.values()):
         return None
-    speed, of_jobs = machine or all_gpus(instance)
+    speed, of_jobs, _ = machine or all_gpus(instance)
     known = [works(instance)[j] for j in terms]
     lost = {w.job for w in known if terms[w.job].at(w.head + w.slots)}
     base = sum((_weight(terms[j]) for j in terms if j in lost), Fraction(0))
@@ -423,6 +422,15 @@ def _with_offsets(terms: dict[int, Term], completions: Fraction) -> Value:
     return ceil(value) if all(term.divisor == 1 for term in terms.values()) else exact(value)
 
 
+of_shortest_first = of_machine(
+    "shortest-first",
+    lambda machine, terms: (
+        sum_by_remaining_area(machine, terms) * _weight(next(iter(terms.values())))
+    ),
+)
+of_mean_busy_times = of_machine("heaviest-first", sum_by_busy_time)
+
+
 JOBS_ALONE = Bound(
     "each job alone",
     "each job completes no earlier than its earliest start plus its least time",
@@ -445,12 +453,7 @@ SHORTEST_REMAINING_AREA = Bound(
     shortest_first,
     handles=ALWAYS,
     rank=13,
-    certify=of_machine(
-        "shortest-first",
-        lambda instance, terms: (
-            sum_by_remaining_area(all_gpus(instance), terms) * _weight(next(iter(terms.values())))
-        ),
-    ),
+    certify=of_shortest_first,
 )
 MEAN_BUSY_TIMES = Bound(
     "mean busy times",
@@ -458,9 +461,7 @@ MEAN_BUSY_TIMES = Bound(
     mean_busy_times,
     handles=ALWAYS,
     rank=14,
-    certify=of_machine(
-        "heaviest-first", lambda instance, terms: sum_by_busy_time(all_gpus(instance), terms)
-    ),
+    certify=of_mean_busy_times,
 )
 EARLIEST_DUE_JOBS = Bound(
     "earliest due jobs",
@@ -468,7 +469,7 @@ EARLIEST_DUE_JOBS = Bound(
     earliest_due_sets,
     handles=ALWAYS,
     rank=15,
-    certify=_of_earliest_due,
+    certify=of_earliest_due,
 )
 ROOM_BEFORE_DUE_SLOTS = Bound(
     "room before due slots",

@@ -16,7 +16,15 @@ from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.model.usage_limits import UsageLimit, limits_of_jobs, usage_limits
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import Argument, ExclusiveJobs, LimitUse
 
+from .arguments import (
+    CertifyOnMachine,
+    of_jobs_alone,
+    of_late_area,
+    of_late_jobs,
+    of_overfull,
+)
 from .bound import ALWAYS, Bound
 from .least_demands import Machine, Work, least_areas, resizes, works
 from .relaxations import (
@@ -24,6 +32,9 @@ from .relaxations import (
     intervals_overfull,
     late_by_area,
     mean_busy_times,
+    of_earliest_due,
+    of_mean_busy_times,
+    of_shortest_first,
     shortest_first,
 )
 
@@ -34,14 +45,15 @@ MOST_USERS = 400
 MOST_SETS = 5
 """Such sets that are looked at."""
 
-RELAXATIONS: tuple[Callable[[Instance, Objective, Machine], Value | None], ...] = (
-    shortest_first,
-    mean_busy_times,
-    earliest_due_sets,
-    intervals_overfull,
-    late_by_area,
+Relax = Callable[[Instance, Objective, Machine], Value | None]
+RELAXATIONS: tuple[tuple[Relax, CertifyOnMachine], ...] = (
+    (shortest_first, of_shortest_first),
+    (mean_busy_times, of_mean_busy_times),
+    (earliest_due_sets, of_earliest_due),
+    (intervals_overfull, of_overfull),
+    (late_by_area, of_late_jobs),
 )
-"""What one machine proves of sums, and of the greatest of terms."""
+"""What one machine proves of sums, and of the greatest of terms; and the arguments for that."""
 
 
 class Supply(NamedTuple):
@@ -58,12 +70,28 @@ class Supply(NamedTuple):
     capacities
         How much jobs can use from each of these on; None if there is no limit then. Jobs that run
         at slot 0 keep what they use, and count as if they did for ever.
+    of
+        Its name in certificates.
     """
 
     machine: Machine | None
     works: Mapping[int, Work]
     starts: tuple[int, ...]
     capacities: tuple[int | None, ...]
+    of: LimitUse
+
+    def room(self, begin: int, end: int) -> int | None:
+        """How much jobs can use from a slot to another; None if there is no limit in between."""
+        total = 0
+        for start, until, capacity in zip(
+            self.starts, (*self.starts[1:], end), self.capacities, strict=True
+        ):
+            slots = min(until, end) - max(start, begin)
+            if slots > 0:
+                if capacity is None:
+                    return None
+                total += capacity * slots
+        return total
 
     def end_of(self, area: int, head: int) -> int:
         """The slot before which jobs cannot have used so much, from a slot on."""
@@ -105,8 +133,9 @@ def _supply(instance: Instance, limit: UsageLimit) -> Supply:
     )
     capacities = tuple(None if one is None else max(one, kept) for one in limit.capacities)
     most = None if limit.most is None else max(limit.most, kept)
-    machine = Machine(most, users) if most else None
-    return Supply(machine, users, limit.starts, capacities)
+    of = LimitUse(kind="tenant" if limit.of_tenant else "resource", name=limit.name)
+    machine = Machine(most, users, of) if most else None
+    return Supply(machine, users, limit.starts, capacities, of)
 
 
 def use_of_resources(instance: Instance, objective: Objective) -> Value | None:
@@ -168,10 +197,15 @@ def exclusive_sets(instance: Instance) -> tuple[Machine, ...]:
         if len(chosen) > 1:
             sets[frozenset(chosen)] = sum(known[j].slots for j in chosen)
     best = sorted(sets, key=lambda some: -sets[some])[:MOST_SETS]
-    return tuple(
-        Machine(1, {j: known[j]._replace(area=known[j].slots, span=known[j].slots) for j in some})
-        for some in map(sorted, best)
-    )
+    return tuple(_one_at_a_time(instance, sorted(some)) for some in best)
+
+
+def _one_at_a_time(instance: Instance, some: Iterable[int]) -> Machine:
+    """The machine that jobs make which exclude each other."""
+    each = [works(instance)[j] for j in some]
+    alone = {work.job: work._replace(area=work.slots, span=work.slots) for work in each}
+    names = tuple(instance.jobs[j].name for j in alone)
+    return Machine(1, alone, ExclusiveJobs(kind="exclusive-jobs", jobs=names))
 
 
 def _exclusions(instance: Instance) -> dict[int, set[int]]:
@@ -210,8 +244,50 @@ def _beyond(amounts: Mapping[int, int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _proven(instance: Instance, objective: Objective, machine: Machine) -> Iterable[Value]:
-    each = (relaxation(instance, objective, machine) for relaxation in RELAXATIONS)
+    each = (relaxation(instance, objective, machine) for relaxation, _ in RELAXATIONS)
     return [value for value in each if value is not None]
+
+
+def _of_supplies(instance: Instance, objective: Objective, value: Value) -> Argument | None:
+    """The limit whose use proves a value, as `Bound.certify`."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    if objective is MAKESPAN:
+        each = (
+            of_late_area(instance, one.works.values(), value, one.room, one.of)
+            for one in supplies(instance)
+        )
+        return next((one for one in each if one is not None), None)
+    machines = (one.machine for one in supplies(instance) if one.machine is not None)
+    return _of_machines(instance, objective, value, machines)
+
+
+def _of_exclusive_sets(instance: Instance, objective: Objective, value: Value) -> Argument | None:
+    """The set of jobs that exclude each other that proves a value, as `Bound.certify`."""
+    if (alone := of_jobs_alone(instance, objective, value)) is not None:
+        return alone
+    machines = exclusive_sets(instance)
+    if objective is MAKESPAN:
+        each = (
+            of_late_area(
+                instance, one.works.values(), value, lambda begin, end: end - begin, one.of
+            )
+            for one in machines
+        )
+        return next((one for one in each if one is not None), None)
+    return _of_machines(instance, objective, value, machines)
+
+
+def _of_machines(
+    instance: Instance, objective: Objective, value: Value, machines: Iterable[Machine]
+) -> Argument | None:
+    """What the first machine that proves a value says."""
+    for machine in machines:
+        for relaxation, certify in RELAXATIONS:
+            proven = relaxation(instance, objective, machine)
+            if proven is not None and proven >= value:
+                return certify(instance, objective, value, machine)
+    return None
 
 
 USE_OF_RESOURCES = Bound(
@@ -220,6 +296,7 @@ USE_OF_RESOURCES = Bound(
     use_of_resources,
     handles=ALWAYS,
     rank=20,
+    certify=_of_supplies,
 )
 ONE_AFTER_ANOTHER = Bound(
     "one after another",
@@ -227,4 +304,5 @@ ONE_AFTER_ANOTHER = Bound(
     one_after_another,
     handles=ALWAYS,
     rank=21,
+    certify=_of_exclusive_sets,
 )

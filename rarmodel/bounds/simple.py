@@ -126,7 +126,8 @@ def _of_rounded(what: Literal["gpus", "slots"]) -> Certify:
         for j, (number, weight) in enumerate(jobs):
             blocked = whole if number > whole - threshold else number
             least[j] = 0 if number < threshold else weight * blocked
-        return of_interval(instance, below, 0, below, least, (what, threshold))
+        room = instance.cluster.total_gpus * below
+        return of_interval(instance, below, 0, below, least, room, rounded=(what, threshold))
 
     return certify
 

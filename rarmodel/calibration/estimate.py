@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rarmodel import registry
 from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.extras import imported
 from rarmodel.model.sharing_rule import COUNT, RULES
 from rarmodel.schema import Contention, Instance, StarNetwork
 from rarmodel.schema.base import MAX_NUMBER
@@ -17,7 +18,7 @@ from .bandwidth import DEFAULT_SPAN, Bandwidth, bandwidths
 from .beside import Runs, check_runs, runs_of
 from .calibration import Calibration, Parameter, Rates, Residual, Status, rates_of
 from .contention_models import MODELS, Factors, contention_of
-from .fit import DEFAULTS, Fit, fit
+from .fit import DEFAULTS, FITS, Fit, fit
 from .measurement_table import Measurements
 from .model_fit import fit_model
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, predictions
@@ -229,8 +230,7 @@ def _interval(
     cases: Cases, best: Fit, covariance: np.ndarray, name: str
 ) -> tuple[float, float, float]:
     """Standard error of a fitted constant, and its 95 % interval within its range."""
-    from scipy.stats import t  # noqa: PLC0415 - takes a while to load
-
+    t = imported("scipy.stats", "calibration", FITS).t
     i = best.free.index(name)
     error = math.sqrt(covariance[i, i])
     reach = float(t.ppf(0.975, len(cases.measured) - len(best.free))) * error

@@ -14,11 +14,15 @@ from itertools import pairwise, product
 import numpy as np
 
 from rarmodel.errors import InputError, Problem
+from rarmodel.extras import imported
 
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, Cases, predictions, slopes
 
 DEFAULTS: Mapping[str, float] = {CONCURRENCY: 1.0, ALPHA: 0.0, OVERHEAD: 0.0}
 """Values of constants that neither the data nor an instance determine."""
+
+FITS = "fits to measured times"
+"""What needs SciPy."""
 
 _MOST_STARTS = 8
 _TOLERANCE = 1e-13
@@ -236,8 +240,6 @@ def _from_start(cases: Cases, start: Mapping[str, float], free: Sequence[str]) -
     InputError
         If the numbers exceed floating-point precision.
     """
-    from scipy.optimize import least_squares  # noqa: PLC0415 - takes a while to load
-
     columns = [cases.names.index(name) for name in free]
 
     def values(point: np.ndarray) -> dict[str, float]:
@@ -253,7 +255,7 @@ def _from_start(cases: Cases, start: Mapping[str, float], free: Sequence[str]) -
     low, high = np.transpose([_range(cases, name) for name in free])
     try:
         with np.errstate(all="ignore"):  # Steps that lead nowhere are not taken.
-            found = least_squares(
+            found = imported("scipy.optimize", "calibration", FITS).least_squares(
                 residuals,
                 np.clip([start[name] for name in free], low, high),
                 jac=lambda point: slopes(cases, values(point))[:, columns],

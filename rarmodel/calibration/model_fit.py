@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rarmodel.errors import InputError, Problem
+from rarmodel.extras import imported
 
 from .beside import Runs
 from .contention_models import Factors
-from .fit import DEFAULTS, Fit, nothing_determined, null_names, unit_of, with_covariance
+from .fit import DEFAULTS, FITS, Fit, nothing_determined, null_names, unit_of, with_covariance
 from .prediction import ALPHA, CONCURRENCY, CONTENTION, OVERHEAD, predictions
 
 _START = {CONCURRENCY: 0.9, ALPHA: 0.05}
@@ -118,8 +119,6 @@ def _loose(asks: _Question, values: Mapping[str, float], free: Sequence[str]) ->
 
 def _least_squares(asks: _Question, start: Mapping[str, float], fixed: Sequence[str]) -> Fit:
     """The best values of the constants that are not fixed, from a start."""
-    from scipy.optimize import least_squares  # noqa: PLC0415 - takes a while to load
-
     free = [name for name in CONTENTION if name not in fixed]
     units, measured = asks.units, np.log(asks.runs.cases.measured)
 
@@ -131,7 +130,7 @@ def _least_squares(asks: _Question, start: Mapping[str, float], fixed: Sequence[
 
     if not free:
         return Fit(dict(start), (), (), (), None, float(np.sum(residuals(()) ** 2)))
-    found = least_squares(
+    found = imported("scipy.optimize", "calibration", FITS).least_squares(
         residuals,
         [start[name] for name in free],
         jac=lambda point: _slopes(asks, values(point), free),

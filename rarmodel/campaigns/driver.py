@@ -21,7 +21,7 @@ from .campaign_arguments import asked
 from .campaign_reader import read_campaigns
 from .ledger import LOCK, Ledger, open_ledger
 from .planned_runs import Plan, Planned, add_campaign
-from .results_table import export_table
+from .results_table import export_table, table_name
 from .run_pools import Pool, dask_pool, local_pool, outcomes
 from .run_process import versions
 from .supervise import RESULT
@@ -31,7 +31,7 @@ PREFIX = ".rarmodel-run-"
 """Folders in which processes work. Nothing else is ever removed from a campaign's folder."""
 
 
-LEDGER, TABLE = "ledger.sqlite", "table.parquet"
+LEDGER = "ledger.sqlite"
 INSTANCES, SCHEDULES = "instances", "schedules"
 """Contents of a campaign's folder, besides working folders during runs."""
 
@@ -175,7 +175,7 @@ def run_campaigns(
                 interrupted = True
             finally:
                 _gather(ledger, folder)
-        export_table(ledger, folder / TABLE)
+        export_table(ledger, folder / table_name())
         return _standing(ledger, folder, interrupted=interrupted)
 
 

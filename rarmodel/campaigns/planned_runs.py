@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,16 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rarmodel import registry
-from rarmodel.api import inputs, solving, sources
+from rarmodel.api import formulation_choices, inputs, sources
 from rarmodel.api.sources import with_objective
+from rarmodel.api.starting import feasible
 from rarmodel.defaults import AUTO
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
-from rarmodel.files import hides, read_data
+from rarmodel.files import hides, read_data, to_json
 from rarmodel.instances import names
 from rarmodel.methods import skipped
 from rarmodel.model.features import handled, refusal, used
 from rarmodel.schema import Instance
 from rarmodel.schema.problems import show
+from rarmodel.solvers.options import require_options
 from rarmodel.yaml_text import Lines, located
 
 from .schema import (
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 DEFAULT_THREADS = 1
 FILES = ("cluster", "slurm_conf", "slurm_topology")
 """Parameters of an import that name files."""
+OF_FORMULATIONS = ("model_only", "solver_options")
+"""Options for formulations."""
 COUNTED = {"iterations", "patience"}
 """Options for methods that count iterations."""
 MAX_RUNS = 1_000_000
@@ -120,11 +125,12 @@ class _Part:
 
 
 class _Drawn(NamedTuple):
-    """The instance of some runs: its hash and name, and results of parts that do not take it."""
+    """The instance of some runs: hash, name, results of parts that refuse it, and the start."""
 
     digest: str
     name: str
     refused: Mapping[int, Mapping[str, Any]]
+    start: Mapping[str, Any] | None
 
 
 def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, source: str) -> None:
@@ -182,7 +188,9 @@ def add_campaign(plan: Plan, campaign: Campaign, lines: Lines, folder: Path, sou
                 text = canonical_instance(instance)
                 plan.instances[digest(text)] = text
                 refused = _refused(instance, parts)
-                by_seed[seed] = _Drawn(digest(text), instance.name, refused)
+                begin = partial(_start, entry, instance, folder)
+                start = attempt(f"instances[{i}].start", begin)
+                by_seed[seed] = _Drawn(digest(text), instance.name, refused, start)
             if problems:
                 continue
             for (k, part), seed in product(enumerate(parts), campaign.seeds):
@@ -222,6 +230,7 @@ def _planned(
 ) -> Planned:
     kinds = {"file": entry.instance, "generate": entry.generate, "import": entry.import_}
     (source,) = (f"{kind} {what}" for kind, what in kinds.items() if what is not None)
+    begins = of.start is not None and part.policy is None
     task = Task(
         instance=of.digest,
         method=part.method,
@@ -233,8 +242,10 @@ def _planned(
         data=part.data,
         seed=seed,
         solver_version=part.solver_version,
+        start=of.start if begins else None,
     )
-    return Planned(campaign.name, task, campaign.limits, of.name, source, chosen)
+    settings = {**chosen, "start": entry.start} if begins else chosen
+    return Planned(campaign.name, task, campaign.limits, of.name, source, settings)
 
 
 def _count(entries: Sequence[Source | MethodEntry]) -> int:
@@ -257,9 +268,10 @@ def _options(own: Options, common: Options, *without: str) -> list[dict[str, Any
 
 def _of_method(entry: MethodEntry, common: Options) -> list[_Part]:
     method = registry.find("methods", entry.method)
-    options = _options(entry.options, common, "model_only")
-    if "model_only" in options[0]:
-        raise UsageError(f"method {method.name!r} has no model; model_only is for formulations")
+    options = _options(entry.options, common, *OF_FORMULATIONS)
+    for name in OF_FORMULATIONS:
+        if name in options[0]:
+            raise UsageError(f"method {method.name!r} has no model; {name} is for formulations")
     if COUNTED & options[0].keys() and not getattr(method, "counts_iterations", False):
         raise UsageError(
             f"method {method.name!r} does not count iterations; give them to a method that does"
@@ -277,9 +289,11 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
     options = _options(entry.options, common)
     if COUNTED & options[0].keys():
         raise UsageError(f"formulation {formulation.name!r} does not count iterations")
+    for one in options:
+        formulation_choices.require_named_solver(one.get("solver_options"), entry.solvers or ())
     data = None if entry.data is None else read_data(folder / entry.data)
     parts = []
-    for name in entry.solvers or [solving.solvers_for(formulation, AUTO)[0].name]:
+    for name in entry.solvers or [formulation_choices.solvers_for(formulation, AUTO)[0].name]:
         solver = registry.find("solvers", name)
         if formulation.model_class not in solver.model_classes:
             raise UsageError(
@@ -288,6 +302,8 @@ def _of_formulation(entry: FormulationEntry, common: Options, folder: Path) -> l
             )
         if (version := solver.version()) is None:
             raise UsageError(f"solver {solver.name!r} is not installed")
+        for one in options:
+            require_options(solver, one.get("solver_options", {}))
         handles = handled(formulation)
         part = _Part(None, entry.formulation, name, version, data=data, handles=handles)
         parts += [replace(part, options=one) for one in options]
@@ -322,6 +338,14 @@ def _instance(entry: Source, flat: Mapping[str, Any], folder: Path) -> Instance:
     beside = folder / name
     is_bundled = name in names() and not hides(beside)
     return sources.load_instance(name if is_bundled else str(beside))
+
+
+def _start(entry: Source, instance: Instance, folder: Path) -> dict[str, Any] | None:
+    """The schedule from which the solves of an instance start, as its file has it."""
+    if entry.start is None:
+        return None
+    schedule = feasible(instance, folder / entry.start)
+    return None if schedule is None else json.loads(to_json(schedule))
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,11 +23,12 @@ from rarmodel.drawing.runs import Run, runs_of
 from rarmodel.errors import InputError, Problem
 from rarmodel.files import read_bytes, read_instance, read_schedule
 from rarmodel.schema import Instance, Schedule
+from rarmodel.table_files import arrow
 
 from .campaign_arguments import asked
 from .driver import INSTANCES, LEDGER, SCHEDULES
 from .ledger import open_ledger
-from .results_table import table_of
+from .results_table import table_of, table_rows
 
 if TYPE_CHECKING:
     from altair import VConcatChart
@@ -149,7 +150,7 @@ def _rows_of(source: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], int 
     if not os.path.isdir(source):  # noqa: PTH112 - raises nothing
         return _read_table(source), None
     with open_ledger(Path(source) / LEDGER) as ledger:
-        return table_of(ledger).to_pylist(), list(ledger.states().values()).count("open")
+        return table_rows(table_of(ledger)), list(ledger.states().values()).count("open")
 
 
 @asked
@@ -176,7 +177,7 @@ def simulations_report(folder: str | os.PathLike[str]) -> str:
         If Altair or vl-convert is not installed.
     """
     with open_ledger(Path(folder) / LEDGER) as ledger:
-        rows = table_of(ledger).to_pylist()
+        rows = table_rows(table_of(ledger))
     groups: dict[str, dict[tuple[str, str], list[Run]]] = {}
     campaigns = runs_of(rows)
     for name, runs in campaigns.items():
@@ -206,12 +207,10 @@ def _loaded(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[Instance, Sched
 
 def _read_table(source: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Rows of a Parquet file."""
-    import pyarrow as pa  # noqa: PLC0415 - takes a while to load
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
+    pa = arrow()
     name, content = read_bytes(source)
     try:
-        rows: list[dict[str, Any]] = pq.ParquetFile(io.BytesIO(content)).read().to_pylist()
+        rows: list[dict[str, Any]] = pa.parquet.ParquetFile(io.BytesIO(content)).read().to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:
         message = "not a Parquet file; a campaign's folder or its table is expected"
         raise InputError([Problem("", message)], name) from error

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 from rarmodel.files import write_bytes
 from rarmodel.methods import by_objective
-from rarmodel.table_files import check_table, table_bytes
+from rarmodel.table_files import arrow, check_table, parquet_bytes, table_bytes
 from rarmodel.tabular import flat
 
 from .ledger import Ledger
 from .planned_runs import Planned
 from .task import Outcome, canonical
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RESULT_FIELDS = {
     "status": "string",
@@ -140,10 +137,17 @@ def _state(outcome: Outcome) -> str:
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run; several objectives as the command line takes them."""
-    return {
-        name: _as_option(value) if name == "objective" else value for name, value in options.items()
-    }
+    """The options of a run, each in a column: also each of the solver's own.
+
+    Several objectives are as the command line takes them.
+    """
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": one for key, one in value.items()}
+        else:
+            found[name] = _as_option(value) if name == "objective" else value
+    return found
 
 
 def _as_option(names: str | Sequence[str]) -> str:
@@ -153,17 +157,33 @@ def _as_option(names: str | Sequence[str]) -> str:
     return f"{names[0]}," if len(names) == 1 else ",".join(names)
 
 
-def table_of(ledger: Ledger) -> pa.Table:
-    """The table of a ledger, with a type for each column."""
-    import pyarrow as pa  # noqa: PLC0415 - takes a while to load
+def table_name() -> str:
+    """The name of the table in a campaign's folder: Parquet where PyArrow is, or else CSV."""
+    return "table.csv" if find_spec("pyarrow") is None else "table.parquet"
 
+
+class Column(NamedTuple):
+    """A column of the table."""
+
+    kind: str
+    """Its type, as PyArrow names it."""
+    cells: list[Any]
+    """Its values, of this type or None."""
+
+
+def table_of(ledger: Ledger) -> dict[str, Column]:
+    """The columns of a ledger's table, by name."""
     rows = rows_of(ledger)
-    return pa.table(
-        {
-            name: pa.array(_cells([row.get(name) for row in rows], kind), kind)
-            for name, kind in _columns(rows).items()
-        }
-    )
+    return {
+        name: Column(kind, _cells([row.get(name) for row in rows], kind))
+        for name, kind in _columns(rows).items()
+    }
+
+
+def table_rows(table: Mapping[str, Column]) -> list[dict[str, Any]]:
+    """The rows of a table."""
+    cells = zip(*(column.cells for column in table.values()), strict=True)
+    return [dict(zip(table, row, strict=True)) for row in cells]
 
 
 def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
@@ -179,15 +199,13 @@ def export_table(ledger: Ledger, output: str | os.PathLike[str]) -> int:
     ending = check_table(output)
     table = table_of(ledger)
     if ending == ".parquet":  # with the type of each column
-        import pyarrow.parquet as pq  # noqa: PLC0415 - takes a while to load
-
-        written = io.BytesIO()
-        pq.write_table(table, written)
-        content = written.getvalue()
+        pa = arrow()
+        columns = {name: pa.array(column.cells, column.kind) for name, column in table.items()}
+        content = parquet_bytes(pa.table(columns))
     else:
-        content = table_bytes(table.to_pylist(), ending)
+        content = table_bytes(table_rows(table), ending)
     write_bytes(output, content)
-    return int(table.num_rows)
+    return len(table["run"].cells)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -90,7 +90,7 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
         return summary_of(problem, found), files.to_json(found.schedule) if found.schedule else None
     if task.method is not None:
         method = with_parameters(registry.find("methods", task.method), task.parameters)
-        result = solving.solve(instance, method=method, **options)
+        result = solving.solve(instance, method=method, start=task.start, **options)
     else:
         solver = registry.find("solvers", task.solver)
         if (here := solver.version()) != task.solver_version:
@@ -102,6 +102,7 @@ def perform(work: Work) -> tuple[dict[str, Any], str | None]:
             formulation=task.formulation,
             solver=solver,
             data=task.data,
+            start=task.start,
             **options,
         )
     schedule = files.to_json(result.schedule) if result.schedule else None

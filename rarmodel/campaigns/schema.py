@@ -7,7 +7,16 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from rarmodel.defaults import DEFAULT_PLACEMENT
 from rarmodel.errors import InputError, Problem
@@ -75,6 +84,12 @@ Alternatives = dict[Name, Annotated[tuple[Value, ...], Field(min_length=1)]]
 """Lists of values by name."""
 
 
+SolverOptions = dict[
+    Name,
+    StrictBool | StrictInt | Annotated[float, Field(strict=True, allow_inf_nan=False)] | StrictStr,
+]
+"""Options of a solver by its own names."""
+
 Asked = str | tuple[str, ...] | None
 """Name of the objective of a run, or several names; None for its instance's own objective."""
 
@@ -112,6 +127,9 @@ class Source(Varied):
     import_: Annotated[Name | None, Field(alias="import")] = None
     """A trace."""
 
+    start: Name | None = None
+    """A JSON file with a feasible schedule of `instance`, from which each solve starts."""
+
     @model_validator(mode="after")
     def _one_of_three(self) -> Self:
         given = [self.instance, self.generate, self.import_]
@@ -120,6 +138,8 @@ class Source(Varied):
             raise InputError([Problem("", message)])
         if self.instance is not None and (self.parameters or self.vary):
             raise InputError([Problem("", "a file has no parameters; remove them")])
+        if self.instance is None and self.start is not None:
+            raise InputError([Problem("start", "a schedule is of one instance; name its file")])
         return self
 
 
@@ -165,7 +185,12 @@ class Options(Record):
     """Whether solvers of formulations must do with the model alone; false by default. Methods run
     as usual."""
 
-    def given(self) -> Mapping[str, tuple[int | float, ...]]:
+    solver_options: Annotated[
+        tuple[SolverOptions, ...] | None, BeforeValidator(_listed), Field(min_length=1)
+    ] = None
+    """Options of the solver by its own names, for a formulation with one solver."""
+
+    def given(self) -> Mapping[str, tuple[Any, ...]]:
         """The options that are given, by name."""
         return self.model_dump(exclude_none=True)
 

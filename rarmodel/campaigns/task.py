@@ -60,6 +60,8 @@ class Task:
         Versions.
     policy
         Name of the online policy to simulate, instead of a method or formulation.
+    start
+        The fields of the schedule from which to start.
     """
 
     instance: str
@@ -73,6 +75,7 @@ class Task:
     solver_version: str | None = None
     rarmodel: str = __version__
     policy: str | None = None
+    start: Mapping[str, Any] | None = None
 
     @property
     def run(self) -> str:
@@ -82,8 +85,10 @@ class Task:
     def to_json(self) -> str:
         """The canonical JSON of the task."""
         fields = vars(self)  # Not `asdict`, whose copies take most of planning's time.
-        if self.policy is None:  # Runs of before there were policies keep their names.
-            fields = {name: value for name, value in fields.items() if name != "policy"}
+        # Runs of before there were policies and starts keep their names.
+        later = {name for name in ("policy", "start") if getattr(self, name) is None}
+        if later:
+            fields = {name: value for name, value in fields.items() if name not in later}
         return canonical(fields)
 
 

@@ -7,6 +7,7 @@ from .commands import rarmodel
 from .compare_command import compare
 from .completion import complete
 from .describe_command import describe
+from .help_panels import group_help
 from .instance_commands import instances
 from .list_command import list_parts
 from .overwriting import protect
@@ -35,5 +36,6 @@ rarmodel.add_command(solve)
 rarmodel.add_command(testbed)
 complete(rarmodel)
 protect(rarmodel)
+group_help(rarmodel)
 
 __all__ = ["main"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -9,15 +10,13 @@ import rich_click as click
 from rarmodel.errors import UsageError, one_line
 
 from .input_files import share_stdin
-from .options import INTRA_SERVER, JSON, MAX_SIZE, NETWORK, REDUCTION, SEED, SEVERAL, Number, Span
+from .named_numbers import CONTENTION, RATES, merged, named_option
+from .options import JSON, MAX_SIZE, SEED, SEVERAL, Span
 from .output_files import check_output, write_json
 from .terminal import answer, answer_json, say, show
 
 if TYPE_CHECKING:
     from rarmodel.calibration import Calibration
-
-RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps")
-CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
 
 
 @click.command()
@@ -34,32 +33,15 @@ CONTENTION = ("concurrency", "alpha", "overhead_ms_per_server")
     metavar="INSTANCE",
     help="Instance that supplies the rates not measured; --output writes a copy of it.",
 )
-@NETWORK
-@INTRA_SERVER
-@REDUCTION
-@click.option(
-    "--concurrency",
-    type=Number(0, 1, min_open=True),
-    metavar="X",
-    help="Share of the rings on a link that communicate at once, ξ1. By default it is fitted.",
+@named_option(
+    "--cluster",
+    "Rates of the cluster that are known",
+    {name: kind for name, kind in RATES.items() if name != "oversubscription"},
 )
-@click.option(
-    "--alpha",
-    type=Number(0),
-    metavar="X",
-    help="Cost of each further ring on a link, beyond its share, α. By default it is fitted.",
-)
-@click.option(
-    "--overhead-ms-per-server",
-    type=Number(0),
-    metavar="MS",
-    help="Milliseconds that each server used adds to an iteration, ξ2. By default it is fitted.",
-)
-@click.option(
-    "--model",
-    metavar="NAME",
-    help="Model of contention whose constants are fitted: count or duty. By default that "
-    "of INSTANCE, or count.",
+@named_option(
+    "--contention",
+    "Numbers of contention that are not fitted",
+    {**CONTENTION, "model": click.STRING},
 )
 @click.option(
     "--message-mb",
@@ -88,7 +70,8 @@ def calibrate(
     table: str | None,
     nccl_tests: tuple[str, ...],
     instance: str | None,
-    model: str | None,
+    cluster: tuple[Mapping[str, Any], ...],
+    contention: tuple[Mapping[str, Any], ...],
     message_mb: tuple[float, float] | None,
     max_size_mb: float | None,
     plot: str | None,
@@ -96,7 +79,6 @@ def calibrate(
     compare_models: bool,  # noqa: FBT001
     seed: int,
     as_json: bool,  # noqa: FBT001
-    **constants: float | None,
 ) -> int:
     """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests."""
     from rarmodel import files  # noqa: PLC0415
@@ -109,16 +91,18 @@ def calibrate(
     if plot is not None:
         _check_picture(plot)
     base = None if instance is None else sources.load_instance(instance)
-    given = {name: value for name, value in constants.items() if value is not None}
+    _, rates = merged("--cluster", cluster)
+    _, constants = merged("--contention", contention)
+    model = constants.pop("model", None)
     known: dict[str, Any] = {
         "instance": base,
-        "rates": {name: given[name] for name in RATES if name in given},
-        "contention": {name: given[name] for name in CONTENTION if name in given},
+        "rates": rates,
+        "contention": constants,
         "max_size_mb": max_size_mb,
     }
     if compare_models:
         if table is None or nccl_tests or message_mb or model or output is not None:
-            others = "--nccl-tests, --message-mb, --model and --output"
+            others = "--nccl-tests, --message-mb, --contention model=… and --output"
             raise UsageError(f"--compare-models needs TABLE, and goes without {others}")
         compared = inputs.compare_models(table, seed=seed, **known)
         if plot is not None:

@@ -10,6 +10,7 @@ import rich_click as click
 
 from rarmodel.errors import one_line
 
+from .number_types import Whole
 from .options import JSON, scheduler_option
 from .output_files import (
     PAGE,
@@ -46,7 +47,7 @@ def campaign() -> None:
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Number of processes at the same time. By default one per processor.",
 )
@@ -186,7 +187,7 @@ def table(
     if as_json:
         answer_json(list(found.rows))
     elif output is None:
-        show(tables.of_rows(found.title, found.table()))
+        show(tables.of_rows(found.title, found.table(), tables.CAMPAIGN))
     return FINE
 
 

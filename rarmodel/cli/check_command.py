@@ -7,7 +7,7 @@ import rich_click as click
 from .commands import BAD_INPUT, FINE, UNSOLVED
 from .input_files import share_stdin
 from .options import INSTANCE, JSON
-from .terminal import answer, answer_json, say
+from .terminal import answer_json, say, show_text
 
 
 @click.command()
@@ -35,5 +35,5 @@ def check(
             say(f"{certificate}: {finding.place}: {finding.message}")
         elif not as_json:
             known = "proven: " if finding.outcome == "proven" else ""
-            answer(f"{known}{finding.message}")
+            show_text(f"{known}{finding.message}")
     return {"proven": FINE, "not checked": UNSOLVED, "wrong": BAD_INPUT}[checked.outcome]

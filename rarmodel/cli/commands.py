@@ -12,7 +12,9 @@ from rarmodel.defaults import (
 )
 from rarmodel.kinds import LISTED
 
+from .former_options import rewritten
 from .input_files import read_schedules, share_stdin
+from .number_types import Whole
 from .options import (
     DATA,
     INSTANCE,
@@ -21,7 +23,7 @@ from .options import (
     POSITIVE,
     THREADS,
 )
-from .terminal import answer, answer_json, progress, say_first, show
+from .terminal import answer, answer_json, progress, say_first, show, show_lines
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -38,12 +40,13 @@ class Commands(click.RichGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of that name."""
         try:
-            return super().resolve_command(ctx, args)
+            name, command, rest = super().resolve_command(ctx, args)
         except click.UsageError as error:
             if args[0] in LISTED:
                 hint = f"no command {args[0]!r}; was 'list {args[0]}' meant?"
                 raise click.UsageError(hint, ctx) from error
             raise
+        return name, command, rewritten(name or "", rest)
 
 
 @click.group(
@@ -81,8 +84,7 @@ def verify(
     if as_json:
         answer_json(report.summary())
     else:
-        for line in tables.aligned(report.lines()):
-            answer(line)
+        show_lines(report.lines())
         if report.violations:
             answer("")
             show(tables.violations(report))
@@ -136,7 +138,7 @@ def audit(
             say_first(broken, "violations")
             return UNSOLVED
     with progress() as (name, tell):
-        name(f"{instance}: audit", problem.time)
+        name(f"{instance}: audit", problem.time, limit=time_limit)
         outcome = verification.audit(
             problem,
             next(iter(claimed), None),
@@ -148,8 +150,7 @@ def audit(
     if as_json:
         answer_json(outcome.summary())
     else:
-        for line in tables.audit(outcome):
-            answer(line)
+        show_lines(tables.audit(outcome))
         answer("")
         show(tables.claims(outcome))
     return FINE
@@ -189,7 +190,7 @@ def schema(kind: str) -> int:
 )
 @click.option(
     "--horizon",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="SLOTS",
     help="Number of slots of the model. By default the best makespan of the heuristics, or the "
     "instance's horizon if the formulation adds constraints or an objective.",
@@ -215,12 +216,12 @@ def formulate(
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Write the Pyomo model of INSTANCE to a file, with readable names, and print its size."""
-    from rarmodel.api import solving  # noqa: PLC0415
+    from rarmodel.api import formulating  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
     share_stdin(instance, data)
-    _, size = solving.formulate(
+    _, size = formulating.formulate(
         instance,
         formulation,
         output=output,
@@ -232,6 +233,5 @@ def formulate(
     if as_json:
         answer_json(size.summary())
     else:
-        for line in tables.model_size(size):
-            answer(line)
+        show_lines(tables.model_size(size))
     return FINE

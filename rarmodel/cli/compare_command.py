@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from rarmodel.defaults import AUTO, COMPARE_SECONDS
-from rarmodel.errors import UsageError, one_line
+from rarmodel.errors import UsageError
 
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
@@ -18,6 +18,8 @@ from .options import (
     OBJECTIVE,
     POSITIVE,
     SEVERAL,
+    SOLVER_OPTIONS,
+    STARTS,
     limits,
 )
 from .output_files import (
@@ -29,7 +31,7 @@ from .output_files import (
     write_rows,
     write_shown,
 )
-from .terminal import answer, answer_json, progress, say, show
+from .terminal import answer, answer_json, progress, say, show, show_text
 
 
 @click.command()
@@ -56,8 +58,10 @@ from .terminal import answer, answer_json, progress, say, show
     help=f"Solver of the formulations; `rarmodel list solvers` lists them. By default {AUTO}: the "
     f"installed solver that usually proves most. {SEVERAL}",
 )
+@SOLVER_OPTIONS
 @OBJECTIVE
 @DATA
+@STARTS
 @BOUNDS
 @NEIGHBOURHOODS
 @MODEL_ONLY
@@ -96,8 +100,10 @@ def compare(
     methods: tuple[str, ...],
     formulations: tuple[str, ...],
     solvers: tuple[str, ...],
+    solver_options: dict[str, str],
     objective: str | list[str] | None,
     data: str | None,
+    starts: tuple[str, ...],
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
     model_only: bool,  # noqa: FBT001
@@ -117,11 +123,11 @@ def compare(
     Without --method and --formulation, compare runs all methods, and all formulations that add
     nothing to the instance.
     """
-    from rarmodel.api.comparison import compare as compared  # noqa: PLC0415
+    from rarmodel.api.comparing import compare as compared  # noqa: PLC0415
 
     from . import tables  # noqa: PLC0415
 
-    share_stdin(*instances, data)
+    share_stdin(*instances, data, *starts)
     check_rows(rows_to, as_json=as_json)
     check_shown(table_to)
     if solve_parts and plot is None:
@@ -136,6 +142,8 @@ def compare(
             solvers=solvers or None,
             objective=objective,
             data=data,
+            start=starts or None,
+            solver_options=solver_options,
             bounds=bounds,
             neighbourhoods=neighbourhoods,
             model_only=model_only,
@@ -145,7 +153,9 @@ def compare(
             seed=seed,
             log=say if log else None,
             progress=report,
-            each=lambda instance, part: name(f"{instance.name}: {part}", instance.time),
+            each=lambda instance, part, number, total: name(
+                f"{instance.name}: {part}, {number} of {total}", instance.time, limit=time_limit
+            ),
         )
     rows = [row for comparison in comparisons for row in comparison.rows()]
     if rows_to is not None:
@@ -160,8 +170,8 @@ def compare(
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")
-            show(tables.of_rows(comparison.instance, comparison.table()))
+            show(tables.of_rows(comparison.instance, comparison.table(), tables.COMPARED))
             for line in comparison.why_not_optimal():
-                answer(one_line(line))
+                show_text(line)
     solved = all(comparison.best_makespan is not None for comparison in comparisons)
     return FINE if solved else UNSOLVED

@@ -8,7 +8,7 @@ from rarmodel.errors import one_line
 
 from .options import JSON, POSITIVE
 from .output_files import check_output, write_json
-from .terminal import answer, answer_json, progress, say, say_first, show
+from .terminal import answer, answer_json, progress, say, say_first, show, show_lines, show_text
 
 FINE, WRONG = 0, 1
 
@@ -94,8 +94,7 @@ def check(library: str | None, bounds: bool, time_limit: float, as_json: bool) -
         if bounds:
             show(tables.recomputed(found.bounds))
             answer("")
-        for line in tables.aligned(found.lines()):
-            answer(line)
+        show_lines(found.lines())
     say_first([": ".join(problem) for problem in found.problems], "problems")
     return WRONG if found.problems else FINE
 
@@ -125,7 +124,7 @@ def improve(sources: tuple[str, ...], library: str | None, output: str, as_json:
         answer_json([change.summary() for change in found.changes])
     else:
         for change in found.changes:
-            (say if output == "-" else answer)(one_line(str(change)))
+            (say if output == "-" else show_text)(str(change))
         say(one_line(f"{output}: {len(found.changes)} changes"))
     say_first([": ".join(problem) for problem in found.problems], "problems")
     return WRONG if found.problems else FINE

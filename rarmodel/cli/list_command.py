@@ -18,11 +18,11 @@ def list_parts(kind: str | None, as_json: bool) -> int:  # noqa: FBT001
     """
     from rarmodel.api import listing  # noqa: PLC0415
 
-    from . import tables  # noqa: PLC0415
+    from .part_tables import PARTS  # noqa: PLC0415
 
     rows = listing.parts(kind)
     if as_json:
         answer_json(rows)
     else:
-        show(tables.PARTS[kind](rows))
+        show(PARTS[kind](rows))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -12,20 +11,11 @@ import rich_click as click
 from rarmodel.defaults import MAX_MB, SLOT_SECONDS
 from rarmodel.limits import MAX_THREADS
 
+from .number_types import Number, Whole
+
 JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON for programs instead of text."
 )
-
-
-class Number(click.FloatRange):
-    """A number in a range; NaN is in no range."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Convert text to a number."""
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
 
 
 class Span(click.ParamType):  # type: ignore[type-arg] # generic in newer versions only
@@ -78,24 +68,9 @@ SEVERAL = "This option may be given several times."
 
 POSITIVE = Number(0, min_open=True)
 
-NETWORK = click.option(
-    "--network-gbps", type=POSITIVE, metavar="RATE", help="Rate of each server's link in Gbit/s."
-)
-INTRA_SERVER = click.option(
-    "--intra-server-gbps",
-    type=POSITIVE,
-    metavar="RATE",
-    help="Bandwidth of a ring within one server in Gbit/s.",
-)
-REDUCTION = click.option(
-    "--reduction-gbps",
-    type=POSITIVE,
-    metavar="RATE",
-    help="Rate at which a GPU reduces gradients in Gbit/s.",
-)
 SEED = click.option(
     "--seed",
-    type=click.IntRange(0, 2**31 - 1),
+    type=Whole(0, 2**31 - 1),
     metavar="N",
     default=0,
     show_default=True,
@@ -104,7 +79,7 @@ SEED = click.option(
 )
 THREADS = click.option(
     "--threads",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Threads of search and of the solver. By default search uses all processors, and the "
     f"solver chooses its own number. At most {MAX_THREADS}, or one for each processor.",
@@ -148,14 +123,6 @@ def scheduler_option(runs: str) -> Callable[..., Any]:
     )
 
 
-OVERSUBSCRIPTION = click.option(
-    "--oversubscription",
-    type=POSITIVE,
-    metavar="X",
-    help="Rate of the links below a switch divided by the rate of its uplink.",
-)
-RATES = ("network_gbps", "intra_server_gbps", "reduction_gbps", "oversubscription")
-"""Values of the options for rates."""
 SLOT_LENGTH = click.option(
     "--slot-seconds",
     type=POSITIVE,
@@ -171,43 +138,12 @@ def together(*options: Callable[..., Any]) -> Callable[..., Any]:
     return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
 
 
-model_options = together(
-    NETWORK,
-    OVERSUBSCRIPTION,
-    INTRA_SERVER,
-    REDUCTION,
-    click.option(
-        "--alpha",
-        type=Number(0),
-        metavar="X",
-        help="Cost of each further ring on a link, beyond its share of the link: α.",
-    ),
-    click.option(
-        "--concurrency",
-        type=Number(0, 1, min_open=True),
-        metavar="X",
-        help="Share of the rings on a link that communicate at the same moment: ξ1.",
-    ),
-    click.option(
-        "--overhead-ms-per-server",
-        type=Number(0),
-        metavar="MS",
-        help="Milliseconds that each server used adds to an iteration: ξ2.",
-    ),
-    click.option(
-        "--no-contention",
-        is_flag=True,
-        help="Set gradients and overhead to 0, so that no ring slows another.",
-    ),
-    click.option(
-        "--horizon",
-        type=click.IntRange(1),
-        metavar="SLOTS",
-        help="Number of slots of the instance. By default it always suffices.",
-    ),
+HORIZON = click.option(
+    "--horizon",
+    type=Whole(1),
+    metavar="SLOTS",
+    help="Number of slots of the instance. By default it always suffices.",
 )
-"""The options for the parts of an instance other than jobs and servers."""
-
 INSTANCE = click.argument("instance")
 DATA = click.option(
     "--data",
@@ -218,6 +154,14 @@ START = click.option(
     "--start",
     metavar="FILE",
     help="File with a feasible schedule from which to start; no answer is worse. - for stdin.",
+)
+STARTS = click.option(
+    "--start",
+    "starts",
+    multiple=True,
+    metavar="FILE",
+    help="File with a feasible schedule from which to start; no answer is worse. Give one for each "
+    f"INSTANCE, in their order; - for stdin. {SEVERAL}",
 )
 
 

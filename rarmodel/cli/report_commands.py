@@ -14,6 +14,13 @@ from .output_files import PAGE, SIMULATIONS, write_page
 
 FORMS = ("png", "svg", "pdf", "html")
 INSTANCE = click.argument("instance")
+COLOUR = click.option(
+    "--colour",
+    type=click.Choice(["size", "tenant"]),
+    default="size",
+    show_default=True,
+    help="Choose what the colours of jobs say: their numbers of GPUs, or whose they are.",
+)
 SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDULE...")
 
 
@@ -34,12 +41,14 @@ SCHEDULES = click.argument("schedules", nargs=-1, required=True, metavar="SCHEDU
     help=f"Draw this part: gantt, contention or utilisation. By default all. {SEVERAL}",
 )
 @OBJECTIVE
+@COLOUR
 def plot(
     instance: str,
     schedules: tuple[str, ...],
     output: str,
     parts: tuple[str, ...],
     objective: str | list[str] | None,
+    colour: str,
 ) -> int:
     """Draw schedules of INSTANCE, one below the other.
 
@@ -56,9 +65,11 @@ def plot(
     if form == "html":
         if parts:
             raise UsageError("parts are for pictures; an HTML page has all parts")
-        files.write_bytes(output, plotting.report(problem, claimed, objective=objective).encode())
+        files.write_bytes(
+            output, plotting.report(problem, claimed, objective=objective, colour=colour).encode()
+        )
         return 0
-    chart = plotting.plot(problem, claimed, parts=parts or None, objective=objective)
+    chart = plotting.plot(problem, claimed, parts=parts or None, objective=objective, colour=colour)
     from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
 
     files.write_bytes(output, image_of(chart, form))
@@ -71,12 +82,14 @@ def plot(
 @PAGE
 @SIMULATIONS
 @OBJECTIVE
+@COLOUR
 def report(
     instance: str,
     schedules: tuple[str, ...],
     output: str,
     simulations: bool,  # noqa: FBT001
     objective: str | list[str] | None,
+    colour: str,
 ) -> int:
     """Compare schedules of INSTANCE in one HTML page that opens offline.
 
@@ -90,7 +103,8 @@ def report(
     def page() -> str:
         if simulations:
             return plotting.report_simulations(*read_schedules(instance, schedules))
-        return plotting.report(*read_schedules(instance, schedules), objective=objective)
+        problem, claimed = read_schedules(instance, schedules)
+        return plotting.report(problem, claimed, objective=objective, colour=colour)
 
     write_page(output, page)
     return 0

@@ -5,12 +5,14 @@ from __future__ import annotations
 import rich_click as click
 
 from rarmodel.defaults import DEFAULT_PLACEMENT
+from rarmodel.duration import duration
 from rarmodel.errors import UsageError, one_line
 
 from .commands import FINE, UNSOLVED
+from .number_types import Whole
 from .options import INSTANCE, JSON, SEED, objective_option
 from .output_files import check_output, write_json
-from .terminal import answer, answer_json, forecast, say, say_first, show
+from .terminal import answer_json, forecast, say, say_first, show, show_lines
 
 
 @click.command()
@@ -33,7 +35,7 @@ from .terminal import answer, answer_json, forecast, say, say_first, show
 @click.option(
     "--round",
     "round_slots",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="SLOTS",
     help="Ask the policy every so many slots as well. By default policies with rounds choose.",
 )
@@ -81,10 +83,13 @@ def simulate(
         summaries = [one.summary() for one in results]
         answer_json(summaries if len(policy) > 1 else summaries[0])
     elif len(policy) > 1:
-        show(tables.of_rows(problem.name, [one.row() for one in results]))
-    else:
+        title = f"{problem.name}: times in slots of {duration(problem.time.slot_seconds)}"
+        show(tables.of_rows(title, [one.row() for one in results], tables.SIMULATED))
+    elif output == "-":
         for line in tables.aligned(results[0].lines()):
-            (say if output == "-" else answer)(line)
+            say(line)
+    else:
+        show_lines(results[0].lines())
     if len(policy) > 1 and not as_json:
         for note in dict.fromkeys(note for one in results for note in one.notes):
             say(f"{', '.join(one.policy for one in results if note in one.notes)}: {note}")

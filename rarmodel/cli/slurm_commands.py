@@ -12,25 +12,31 @@ from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError, one_line
 
 from .input_files import share_stdin
+from .named_numbers import RATES, merged, named_option
+from .number_types import Number, Whole
 from .options import (
-    INTRA_SERVER,
     JSON,
-    NETWORK,
-    OVERSUBSCRIPTION,
     POSITIVE,
-    RATES,
-    REDUCTION,
     SEED,
     SEVERAL,
     SLOT_LENGTH,
     THREADS,
-    Number,
     objective_option,
     together,
 )
 from .output_files import check_output, write_json
 from .report_commands import FORMS
-from .terminal import answer, answer_json, answer_text, progress, say, say_first, show
+from .terminal import (
+    answer,
+    answer_json,
+    answer_text,
+    progress,
+    say,
+    say_first,
+    show,
+    show_lines,
+    show_text,
+)
 
 if TYPE_CHECKING:
     from rarmodel.slurm import Applied, Plan
@@ -60,8 +66,7 @@ READING = together(
         help="JSON or YAML file with profiles of jobs by name, user, account or comment.",
     ),
     click.option(
-        "--jobs",
-        "whose",
+        "--whose",
         type=click.Choice(["mine", "all"]),
         help="Plan the jobs that rarmodel may touch (mine), around the others, or all waiting "
         "jobs. By default mine, if there are any.",
@@ -87,15 +92,12 @@ READING = together(
         show_default=True,
         help="Duration of a job without profile, earlier runs and time limit.",
     ),
-    click.option(
+    named_option(
         "--cluster",
-        metavar="FILE",
-        help="File with rates and contention, such as `rarmodel calibrate` writes.",
+        "Rates of the cluster",
+        RATES,
+        file="rates and contention, such as `rarmodel calibrate` writes",
     ),
-    NETWORK,
-    OVERSUBSCRIPTION,
-    INTRA_SERVER,
-    REDUCTION,
 )
 SOLVING = together(
     click.option(
@@ -116,7 +118,7 @@ SOLVING = together(
     ),
     click.option(
         "--iterations",
-        type=click.IntRange(1),
+        type=Whole(1),
         metavar="N",
         help="Stop search after N iterations. The same seed and threads then give the same plan.",
     ),
@@ -128,9 +130,8 @@ SOLVING = together(
 def _choices(options: dict[str, Any]) -> dict[str, Any]:
     """Options of a reading, taken out of all options."""
     found = {name: options.pop(name) for name in CHOICES}
-    given = {name: options.pop(name) for name in RATES}
-    rates = {name: rate for name, rate in given.items() if rate is not None}
-    return found | {"rates": rates}
+    file, rates = merged("--cluster", found["cluster"])
+    return found | {"cluster": file, "rates": rates}
 
 
 def _limits(options: dict[str, Any]) -> dict[str, Any]:
@@ -172,7 +173,7 @@ def read(
         answer_json(reading.summary())
     else:
         for line in reading.lines():
-            (say if output == "-" else answer)(one_line(line))
+            (say if output == "-" else show_text)(line)
     return FINE
 
 
@@ -184,7 +185,8 @@ def read(
 @SOLVING
 @click.option("--output", metavar="FILE", help="Write the plan to this file; - for stdout.")
 @click.option(
-    "--picture",
+    "--plot",
+    "picture",
     metavar="FILE",
     help="Draw Slurm's own order and the plan; the name ends in .png, .svg, .pdf or .html.",
 )
@@ -214,7 +216,8 @@ def plan(
         raise UsageError("INSTANCE and --from exclude each other; choose one")
     problem = room.read(source, **choices) if instance is None else sources.load_instance(instance)
     with progress() as (name, report):
-        name("planning …")
+        by_default = None if "iterations" in limits else SEARCH_SECONDS
+        name("planning …", limit=limits.get("time_limit", by_default))
         made = room.plan(problem, objective=objective, progress=report, **limits)
     if output is not None:
         write_json(files.to_json(made.schedule), output)
@@ -224,14 +227,17 @@ def plan(
                 f"{picture}: a page tells a gap, and this plan claims none: {made.caveats[0]}; "
                 "name a file that ends in .png, .svg or .pdf"
             )
+        colour = "tenant" if len(made.instance.tenants) > 1 else "size"
         if form == "html":
-            drawn = plotting.report(made.instance, made.schedules).encode()
+            drawn = plotting.report(made.instance, made.schedules, colour=colour).encode()
         else:
-            from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
+            from rarmodel.drawing import headed, image_of  # noqa: PLC0415 - an extra
 
             shown, claimed = made.schedules, not made.caveats
-            chart = plotting.plot(made.instance, shown, parts=["gantt"], bound=claimed)
-            drawn = image_of(chart, form)
+            chart = plotting.plot(
+                made.instance, shown, parts=["gantt"], bound=claimed, colour=colour
+            )
+            drawn = image_of(headed(chart, made.headline()), form)
         files.write_bytes(picture, drawn)
     if as_json:
         answer_json(made.summary())
@@ -257,11 +263,10 @@ def _show_plan(made: Plan) -> None:
     from . import tables  # noqa: PLC0415
 
     for line in made.head():
-        answer(one_line(line))
-    show(tables.of_rows(None, made.rows()))
+        show_text(line)
+    show(tables.of_rows(None, made.rows(), tables.PLANNED))
     answer("")
-    for line in tables.aligned(made.lines()):
-        answer(line)
+    show_lines(made.lines())
 
 
 @slurm.command("apply")
@@ -376,7 +381,7 @@ def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None
 )
 @click.option(
     "--most",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     default=50,
     show_default=True,
@@ -384,7 +389,7 @@ def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None
 )
 @click.option(
     "--looks",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="End after N looks. By default rarmodel looks until you interrupt it.",
 )

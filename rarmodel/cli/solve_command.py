@@ -9,6 +9,7 @@ from rarmodel.errors import one_line
 
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
+from .number_types import Whole
 from .options import (
     BOUNDS,
     DATA,
@@ -24,7 +25,7 @@ from .options import (
     scheduler_option,
 )
 from .output_files import check_output, write_json
-from .terminal import answer, answer_json, progress, say
+from .terminal import answer_json, progress, say, show_lines
 
 
 @click.command()
@@ -61,13 +62,13 @@ from .terminal import answer, answer_json, progress, say
 )
 @click.option(
     "--iterations",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Stop search after N iterations. The same seed and threads then give the same schedule.",
 )
 @click.option(
     "--patience",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Stop search after N iterations without a better schedule or bound.",
 )
@@ -125,7 +126,13 @@ def solve(
     share_stdin(instance, data, start)
     problem = sources.load_instance(instance)
     with progress() as (name, report):
-        name(f"{instance}: {method or formulation or DEFAULT_METHOD}", problem.time)
+        work = f"{instance}: {method or formulation or DEFAULT_METHOD}"
+        limit = time_limit
+        if (method or formulation or DEFAULT_METHOD) == DEFAULT_METHOD and not (
+            time_limit or iterations or patience
+        ):
+            limit = SEARCH_SECONDS
+        name(work, problem.time, limit=limit)
         result = solving.solve(
             problem,
             method=method,
@@ -156,9 +163,11 @@ def solve(
         certifying.certificate(problem, result, output=certificate_to)
     if as_json:
         answer_json(result.summary(log=json_log))
-    else:
+    elif output == "-":
         for line in tables.aligned(result.lines()):
-            (say if output == "-" else answer)(line)
+            say(line)
+    else:
+        show_lines(result.lines())
     if result.schedule is None:
         say(one_line(f"{result.instance}: no schedule: {result.status} ({result.stopped})"))
         for reason in result.reasons:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.table import Table
-
 from rarmodel.duration import duration
-from rarmodel.errors import one_line
-from rarmodel.model.features import WIDER, in_words
 from rarmodel.model.objectives import in_digits
-from rarmodel.registry import names
 from rarmodel.tabular import NONE, number
 from rarmodel.verifier import Report
+
+from .text_tables import Column, TextTable, named_lines, numbers, plain, prose, words
 
 if TYPE_CHECKING:
     from rarmodel.auditor import Audit
@@ -25,256 +21,204 @@ if TYPE_CHECKING:
     from rarmodel.schema import SlotTime
 
 
-WORDS = {
-    *("job", "lower bound", "method", "policy", "status", "verified"),
-    *("uses", "first place", "in numbers", "objective", "at least"),
-}
+WORDS = {"job", "lower bound", "method", "policy", "status", "objective", "at least"}
 """Columns aligned to the left."""
 
 
-def of_rows(title: str | None, rows: Sequence[Mapping[str, str]]) -> Table:
-    """A table of rows that map columns to text."""
-    names = rows[0] if rows else ()
-    table = new_table(title, *((name, "left" if name in WORDS else "right") for name in names))
+def _by_name(*columns: Column) -> dict[str, Column]:
+    return {column.header: column for column in columns}
+
+
+VERIFIED = words("verified", 3, said_once="all schedules are verified")
+COMPARED = _by_name(
+    numbers("gap", 1),
+    numbers("bound", 2),
+    VERIFIED,
+    numbers("seconds", 4),
+    numbers("ratio", 5),
+    numbers("wall-clock", 6),
+    numbers("end", 7),
+    numbers("mean completion", 8),
+)
+"""Columns of a comparison that leave where there is no room."""
+SIMULATED = _by_name(
+    numbers("makespan", 1),
+    numbers("flow / bound", 2),
+    VERIFIED,
+    numbers("queueing", 4),
+    numbers("use", 5),
+    numbers("p95", 6),
+    numbers("median", 7),
+    numbers("preemptions", 8),
+    numbers("seconds", 9),
+    numbers("fairness", 10),
+    numbers("makespan / bound", 11),
+    numbers("p99", 12),
+)
+"""The same of simulations."""
+DESCRIBED = _by_name(
+    prose("uses"),
+    words("first place", 1),
+    prose("in numbers"),
+    numbers("slots alone", 1),
+    numbers("load", 2),
+    numbers("with contention", 3),
+    numbers("worst alone", 4),
+    numbers("servers", 5),
+    numbers("on several", 6),
+    numbers("on one", 7),
+    numbers("iterations", 8),
+    numbers("wall-clock", 9),
+)
+"""The same of descriptions."""
+PLANNED = _by_name(
+    words("user", 3), prose("GPUs"), numbers("by Slurm", 2), prose("why it waits", 1)
+)
+"""The same of plans for Slurm."""
+CAMPAIGN = _by_name(
+    words("campaign"),
+    numbers("ratio to least", 1),
+    numbers("gap", 2),
+    numbers("seconds", 3),
+    numbers("proven optimal", 4),
+    numbers("failed", 5),
+    numbers("least", 6),
+    numbers("with a schedule", 7),
+    numbers("runs", 8),
+)
+"""The same of the methods of a campaign."""
+
+
+def of_rows(
+    title: str | None,
+    rows: Sequence[Mapping[str, str]],
+    known: Mapping[str, Column] | None = None,
+) -> TextTable:
+    """A table of rows that map columns to text, some of which are known."""
+    usual = [words(name) if name in WORDS else numbers(name) for name in (rows[0] if rows else {})]
+    table = TextTable(title, [(known or {}).get(one.header, one) for one in usual])
     for row in rows:
-        table.add_row(*map(one_line, row.values()))
+        table.add(*row.values())
     return table
 
 
-def bundled(rows: Iterable[Mapping[str, Any]]) -> Table:
+def bundled(rows: Iterable[Mapping[str, Any]]) -> TextTable:
     """Bundled instances, with the first sentence of each description."""
-    table = new_table(
+    table = TextTable(
         None,
-        ("name", "left"),
-        *((name, "right") for name in ("jobs", "servers", "GPUs")),
-        ("network", "left"),
-        *((name, "right") for name in ("best known", "bound", "gap")),
-        *((name, "left") for name in ("proven by", "version", "description")),
+        [
+            words("name"),
+            numbers("jobs", 1),
+            numbers("servers", 6),
+            numbers("GPUs", 4),
+            words("network", 7),
+            numbers("best known"),
+            numbers("bound", 2),
+            numbers("gap", 3),
+            prose("proven by", 8),
+            words("version", 9),
+            prose("description", 5),
+        ],
     )
     for row in rows:
         claimed = f"; {row['claimed_bound']} claimed" if row["claimed_bound"] else ""
-        table.add_row(
-            one_line(row["name"]),
+        table.add(
+            row["name"],
             *(str(row[name]) for name in ("jobs", "servers", "gpus")),
             row["network"],
             number(row["best_known"]),
             number(row["bound"]),
             number(row["gap"], ".2%"),
-            one_line((row["proven_by"] or NONE) + claimed),
+            (row["proven_by"] or NONE) + claimed,
             row["version"] or NONE,
-            one_line((row["description"] or "").partition(". ")[0]),
+            (row["description"] or "").partition(". ")[0],
         )
     return table
 
 
-def families(rows: Iterable[Mapping[str, Any]]) -> Table:
+def families(rows: Iterable[Mapping[str, Any]]) -> TextTable:
     """Families of bundled instances, with their gaps."""
-    table = new_table(
+    table = TextTable(
         None,
-        ("family", "left"),
-        *((name, "right") for name in ("instances", "optima", "mean gap", "greatest")),
-        ("description", "left"),
+        [
+            words("family"),
+            numbers("instances"),
+            numbers("optima", 2),
+            numbers("mean gap"),
+            numbers("greatest", 1),
+            prose("description"),
+        ],
     )
     for row in rows:
-        table.add_row(
-            one_line(row["family"]),
+        table.add(
+            row["family"],
             *(str(row[name]) for name in ("instances", "optima")),
             *(number(row[name], ".2%") for name in ("mean_gap", "greatest_gap")),
-            one_line(row["description"]),
+            row["description"],
         )
     return table
 
 
-def recomputed(bounds: Iterable[Recomputed]) -> Table:
+def recomputed(bounds: Iterable[Recomputed]) -> TextTable:
     """Bounds of the library beside those proven anew."""
-    table = new_table(
+    table = TextTable(
         None,
-        *((name, "left") for name in ("instance", "objective")),
-        ("recorded", "right"),
-        ("by", "left"),
-        ("now", "right"),
-        ("by", "left"),
-        ("reproduced", "left"),
+        [
+            words("instance"),
+            words("objective", 3),
+            numbers("recorded"),
+            prose("by", 2),
+            numbers("now"),
+            prose("by", 1),
+            words("reproduced"),
+        ],
     )
     for one in bounds:
-        table.add_row(
-            one_line(one.instance),
+        table.add(
+            one.instance,
             one.objective,
             in_digits(one.recorded),
-            one_line(one.by),
+            one.by,
             in_digits(one.proven),
-            one_line(one.name or NONE),
+            one.name or NONE,
             "yes" if one.reproduced else "no",
         )
     return table
 
 
-def methods(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The methods, each with its description."""
-    columns = ("method", "description", "features")
-    table = new_table(None, *((name, "left") for name in columns))
-    for row in rows:
-        default = " (the default)" if row["default"] else ""
-        words = one_line(row["description"] or NONE) + default
-        table.add_row(one_line(row["name"]), words, in_words(row["handles"], WIDER))
-    return table
+def model_size(size: ModelSize) -> dict[str, str]:
+    """The size of a model as names and values."""
+    return {name: f"{value:,}" for name, value in size.summary().items()}
 
 
-def policies(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The online policies, each with what it knows and does."""
-    columns = ("policy", "knows", "interrupts", "sizes", "description")
-    table = new_table(None, *((name, "left") for name in columns))
-    for row in rows:
-        flags = ("yes" if row[field] else "no" for field in ("interrupts", "elastic"))
-        words = one_line(row["description"] or NONE)
-        table.add_row(one_line(row["name"]), row["knows"], *flags, words)
-    return table
-
-
-def placements(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The placements of online policies."""
-    table = new_table(None, ("placement", "left"), ("description", "left"))
-    for row in rows:
-        default = " (the default)" if row["default"] else ""
-        table.add_row(one_line(row["name"]), one_line(row["description"] or NONE) + default)
-    return table
-
-
-def objectives(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The objectives, each with its unit."""
-    table = new_table(None, ("objective", "left"), ("unit", "left"), ("description", "left"))
-    for row in rows:
-        table.add_row(*(one_line(row[field]) for field in ("name", "unit", "description")))
-    return table
-
-
-def bounds(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The lower bounds, each with what it holds for."""
-    columns = ("bound", "takes", "objectives", "features", "description")
-    table = new_table(None, *((name, "left") for name in columns))
-    for row in rows:
-        table.add_row(
-            one_line(row["name"]),
-            row["cost"],
-            one_line(in_words(row["objectives"], names("objectives"))),
-            in_words(row["handles"], WIDER),
-            one_line(row["description"] or NONE),
-        )
-    return table
-
-
-def neighbourhoods(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The neighbourhoods, each with what it is for."""
-    columns = ("neighbourhood", "runs", "objectives", "features", "description")
-    table = new_table(None, *((name, "left") for name in columns))
-    for row in rows:
-        table.add_row(
-            one_line(row["name"]),
-            row["runs"],
-            one_line(in_words(row["objectives"], names("objectives"))),
-            in_words(row["handles"], WIDER),
-            one_line(row["description"] or NONE),
-        )
-    return table
-
-
-def formulations(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The formulations, each with its solvers."""
-    columns = ("formulation", "model class", "installed solvers", "features", "description")
-    table = new_table(None, *((name, "left") for name in columns))
-    for row in rows:
-        table.add_row(
-            one_line(row["name"]),
-            row["model_class"],
-            one_line(", ".join(row["solvers"]) or NONE),
-            in_words(row["handles"], WIDER),
-            one_line(row["description"] or NONE),
-        )
-    return table
-
-
-def solvers(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The solvers, each with the models that it solves."""
-    table = new_table(
-        None,
-        ("solver", "left"),
-        ("version", "left"),
-        ("model classes", "left"),
-        ("install", "left"),
-    )
-    for row in rows:
-        table.add_row(
-            one_line(row["name"]),
-            one_line(row["version"] or "not installed"),
-            ", ".join(row["model_classes"]),
-            one_line(row["install"] or NONE),
-        )
-    return table
-
-
-def kinds(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The kinds of parts, each with a sentence."""
-    table = new_table(None, ("kind", "left"), ("description", "left"))
-    for row in rows:
-        table.add_row(row["name"], row["description"])
-    return table
-
-
-def reports(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Commands that look at schedules and instances, each with what it handles."""
-    columns = ("report", "description", "features")
-    table = new_table(None, *((name, "left") for name in columns))
-    for row in rows:
-        table.add_row(row["name"], row["description"], in_words(row["handles"], WIDER))
-    return table
-
-
-PARTS: dict[str | None, Callable[[Sequence[Mapping[str, Any]]], Table]] = {
-    None: kinds,
-    "methods": methods,
-    "formulations": formulations,
-    "solvers": solvers,
-    "objectives": objectives,
-    "bounds": bounds,
-    "neighbourhoods": neighbourhoods,
-    "policies": policies,
-    "placements": placements,
-    "reports": reports,
-}
-"""The table of each kind of parts; that of the kinds themselves at None."""
-
-
-def model_size(size: ModelSize) -> list[str]:
-    """The size of a model as lines of name and value."""
-    return aligned({name: f"{value:,}" for name, value in size.summary().items()})
-
-
-def violations(report: Report) -> Table:
+def violations(report: Report) -> TextTable:
     """All violations of a schedule."""
-    table = new_table(
+    table = TextTable(
         None,
-        ("constraint", "left"),
-        ("job", "left"),
-        ("server", "left"),
-        ("slot", "right"),
-        ("problem", "left"),
+        [
+            words("constraint"),
+            words("job"),
+            words("server", 1),
+            numbers("slot", 2),
+            prose("problem"),
+        ],
     )
     for violation in report.violations:
-        table.add_row(
+        table.add(
             violation.constraint,
-            one_line(violation.job),
-            one_line(violation.server or NONE),
+            violation.job,
+            violation.server or NONE,
             number(violation.slot),
-            one_line(violation.message),
+            violation.message,
         )
     return table
 
 
-def audit(outcome: Audit) -> list[str]:
-    """The quantities in the paper's claims, as lines of name and value."""
+def audit(outcome: Audit) -> dict[str, str]:
+    """The quantities in the paper's claims, as names and values."""
     q, time = outcome.quantities, outcome.report.time
     origin = "returned by Algorithm 1" if q.returned else "the tightest that the schedule keeps"
-    lines = {
+    return {
         "instance": outcome.instance,
         "schedule": f"{outcome.schedule.method}, verified",
         "makespan": time.told(q.makespan),
@@ -289,7 +233,6 @@ def audit(outcome: Audit) -> list[str]:
         "optimum": _ranged(time, q.optimum, outcome.bound_name, outcome.stopped),
         "seconds": number(outcome.seconds, ".2f"),
     }
-    return aligned(lines)
 
 
 def _ranged(time: SlotTime, between: Range, *notes: str) -> str:
@@ -299,18 +242,20 @@ def _ranged(time: SlotTime, between: Range, *notes: str) -> str:
     return f"{between} slots ({'; '.join([by_clock, *notes])})"
 
 
-def claims(outcome: Audit) -> Table:
+def claims(outcome: Audit) -> TextTable:
     """The paper's claims, with the numbers of both sides."""
-    table = new_table(
+    table = TextTable(
         None,
-        ("claim", "left"),
-        ("holds", "left"),
-        ("left", "right"),
-        ("right", "right"),
-        ("inequality", "left"),
+        [
+            words("claim"),
+            words("holds"),
+            numbers("left"),
+            numbers("right"),
+            prose("inequality", 1),
+        ],
     )
     for claim in outcome.claims:
-        table.add_row(
+        table.add(
             claim.claim,
             {True: "yes", False: "no", None: "unknown"}[claim.holds],
             str(claim.left),
@@ -320,22 +265,24 @@ def claims(outcome: Audit) -> Table:
     return table
 
 
-def figure(title: str, points: Iterable[Compared]) -> Table:
+def figure(title: str, points: Iterable[Compared]) -> TextTable:
     """A figure of the paper beside our results."""
-    table = new_table(
+    table = TextTable(
         f"{title}, in slots",
-        ("setting", "left"),
-        ("method", "left"),
-        ("published", "right"),
-        ("ours", "right"),
-        ("least", "right"),
-        ("most", "right"),
-        ("published ratio", "right"),
-        ("our ratio", "right"),
-        ("seeds above", "right"),
+        [
+            words("setting"),
+            words("method"),
+            numbers("published"),
+            numbers("ours"),
+            numbers("least", 4),
+            numbers("most", 3),
+            numbers("published ratio", 1),
+            numbers("our ratio", 1),
+            numbers("seeds above", 2),
+        ],
     )
     for one in points:
-        table.add_row(
+        table.add(
             one.setting,
             one.method,
             number(one.published),
@@ -355,18 +302,4 @@ def _spread(mean: float | None, deviation: float | None, form: str) -> str:
 
 def aligned(lines: Mapping[str, str]) -> list[str]:
     """Names and values as lines."""
-    width = max(map(len, lines))
-    return [one_line(f"{name:{width}}  {value}") for name, value in lines.items()]
-
-
-def new_table(title: str | None, *columns: tuple[str, Any]) -> Table:
-    """An empty table of the command line, with each column's header and how it is justified."""
-    table = Table(
-        title=None if title is None else one_line(title),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for header, justify in columns:
-        table.add_column(header, justify=justify, overflow="fold")
-    return table
+    return [plain(line) for line in named_lines(lines)]

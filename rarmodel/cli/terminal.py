@@ -8,18 +8,22 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import EBADF
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, one_line
 
+from .text_tables import Line, TextTable, named_lines, plain, wrapped
+
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console, ConsoleOptions
+    from rich.text import Text
 
     from rarmodel.online.play import Progress
     from rarmodel.schema import SlotTime
@@ -28,8 +32,6 @@ _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON does not escape and that terminals may obey."""
 MOST_LINES = 50
 """Most lines of errors that are shown: an input can have one error per job."""
-UNBOUNDED = 1_000_000
-"""Width of tables when stdout is no terminal, so that each row is one line."""
 
 
 def say(text: str) -> None:
@@ -55,7 +57,39 @@ class _Saying(logging.Handler):
         say(record.getMessage())
 
 
-_SAYING = _Saying()
+_SAYING = _Saying(logging.INFO)
+
+
+class _Compiling(logging.Handler):
+    """Shows on the progress line which function is compiled, and for how long some have been."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__(logging.DEBUG)
+        self._show, self._count, self._begun = show, 0, perf_counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show what a record says, unless it is one for `_Saying`."""
+        if record.levelno != logging.DEBUG:
+            return
+        if self._count == 0:
+            self._begun = perf_counter()
+        self._count += 1
+        passed = duration(perf_counter() - self._begun)
+        self._show(f"{record.getMessage()}  {self._count} so far in {passed}")
+
+
+@contextmanager
+def compilation_shown(show: Callable[[str], None]) -> Iterator[None]:
+    """Show each function that is compiled in here."""
+    log, shown = logging.getLogger("rarmodel"), _Compiling(show)
+    level = log.level
+    log.addHandler(shown)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.removeHandler(shown)
+        log.setLevel(level)
 
 
 def say_what_is_logged() -> None:
@@ -146,15 +180,43 @@ def answer_text(text: str) -> None:
     answer(text)
 
 
-def show(table: Table) -> None:
-    """Write a table to stdout."""
-    from rich.console import Console  # noqa: PLC0415
+def show(table: TextTable) -> None:
+    """Write a table to stdout: to the width of a terminal, else each row as one line."""
+    _answer_lines(table.lines(_width()))
 
-    width = None if sys.stdout.isatty() else UNBOUNDED
-    console = Console(width=width, markup=False, emoji=False, highlight=False)
+
+def show_lines(lines: Mapping[str, str]) -> None:
+    """Write names and values to stdout, on a terminal in its width."""
+    _answer_lines(named_lines(lines, _width()))
+
+
+def show_text(text: str) -> None:
+    """Write a sentence to stdout, on a terminal in lines of whole words."""
+    width, line = _width(), one_line(text)
+    for part in [line] if width is None else wrapped(line, width):
+        answer(part)
+
+
+def _width() -> int | None:
+    """Columns of the terminal that stdout is; None if it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _answer_lines(lines: Sequence[Line]) -> None:
+    """Write lines to stdout, in colour if it is a terminal that has colours."""
+    if not sys.stdout.isatty():
+        answer("\n".join(map(plain, lines)))
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(markup=False, emoji=False, highlight=False)
     with console.capture() as capture:
-        console.print(table)
-    answer("\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n"))
+        for line in lines:
+            text = Text.assemble(*line)
+            text.rstrip()
+            console.print(text, soft_wrap=True)
+    answer(capture.get().removesuffix("\n"))
 
 
 def _discard(stream: TextIO) -> None:
@@ -166,14 +228,74 @@ def _discard(stream: TextIO) -> None:
 
 
 class Namer(Protocol):
-    """Sets the text of the progress line, and the length of its slots."""
+    """Sets the text of the progress line, the length of its slots, and the limit of the time."""
 
-    def __call__(self, work: str, time: SlotTime | None = None) -> None:
-        """Name the work; `time` converts its slots to seconds."""
+    def __call__(
+        self, work: str, time: SlotTime | None = None, *, limit: float | None = None
+    ) -> None:
+        """Name the work that begins; `time` converts its slots to seconds."""
 
 
-def _silent(work: str, time: SlotTime | None = None) -> None:
+def _silent(work: str, time: SlotTime | None = None, *, limit: float | None = None) -> None:
     pass
+
+
+class Doing:
+    """The progress line: the work, the best values so far, and the time that has passed.
+
+    It is one line. Where it has no room for all, the bound leaves first, then the gap, the clock
+    time of the makespan, and the makespan.
+    """
+
+    def __init__(self) -> None:
+        self.begin("working …", None, None)
+
+    def begin(self, work: str, slots: SlotTime | None, limit: float | None) -> None:
+        """Begin some work."""
+        self._work, self._slots, self._limit = work, slots, limit
+        self._begun = monotonic()
+        self._incumbent: float | None = None
+        self._bound: float | None = None
+
+    def report(self, incumbent: float | None, bound: float | None) -> None:
+        """Take the best values so far."""
+        self._incumbent, self._bound = incumbent, bound
+
+    def line(self, width: int) -> str:
+        """As much as has room."""
+        parts = self._parts()
+        while (line := "  ".join(filter(None, parts.values()))) and len(line) > width:
+            if not (less := next((name for name in _LEAVE_FIRST if parts.get(name)), "")):
+                break
+            by_clock = less == "makespan" and " (" in parts[less]
+            parts[less] = parts[less].partition(" (")[0] if by_clock else ""
+        return line
+
+    def _parts(self) -> dict[str, str]:
+        parts = {"work": self._work}
+        incumbent, bound = self._incumbent, self._bound
+        if incumbent is not None:
+            by_clock = f" ({duration(self._slots.seconds(incumbent))})" if self._slots else ""
+            parts["makespan"] = f"makespan {incumbent:.0f}{by_clock}"
+        if bound is not None:
+            parts["bound"] = f"bound {bound:.0f}"
+        if incumbent and bound is not None:
+            from rarmodel.bounds import relative_gap  # noqa: PLC0415
+
+            parts["gap"] = f"gap {relative_gap(incumbent, bound):.1%}"
+        if (passed := int(monotonic() - self._begun)) > 0:
+            limit = "" if self._limit is None else f" of {duration(self._limit)}"
+            parts["passed"] = f"{duration(passed)}{limit}"
+        return parts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """The line anew, each time that it is drawn."""
+        from rich.text import Text  # noqa: PLC0415
+
+        yield Text(self.line(options.max_width), no_wrap=True, overflow="ellipsis")
+
+
+_LEAVE_FIRST = ("bound", "gap", "makespan", "passed")
 
 
 @contextmanager
@@ -184,31 +306,20 @@ def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], N
         yield _silent, None
         return
     from rich.console import Console  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
 
-    from rarmodel.bounds import relative_gap  # noqa: PLC0415
+    doing = Doing()
+    with Console(stderr=True).status(doing) as status:
 
-    console = Console(stderr=True)
-    with console.status("working …") as status:
-        doing, slots = "working …", None
-
-        def name(work: str, time: SlotTime | None = None) -> None:
-            nonlocal doing, slots
-            doing, slots = one_line(work), time
-            status.update(Text(doing))
+        def name(work: str, time: SlotTime | None = None, *, limit: float | None = None) -> None:
+            doing.begin(one_line(work), time, limit)
+            status.update(doing)
 
         def report(incumbent: float | None, bound: float | None) -> None:
-            parts = [doing]
-            if incumbent is not None:
-                by_clock = f" ({duration(slots.seconds(incumbent))})" if slots else ""
-                parts.append(f"makespan {incumbent:.0f}{by_clock}")
-            if bound is not None:
-                parts.append(f"bound {bound:.0f}")
-            if incumbent and bound is not None:
-                parts.append(f"gap {relative_gap(incumbent, bound):.1%}")
-            status.update(Text("  ".join(parts)))
+            doing.report(incumbent, bound)
+            status.update(doing)
 
-        yield name, report
+        with compilation_shown(lambda said: status.update(Text(f"{doing}  {said}"))):
+            yield name, report
 
 
 @contextmanager
@@ -231,6 +342,7 @@ def forecast() -> Iterator[Callable[[str, Progress], None] | None]:
             parts = [one_line(policy), f"slot {slot:,}", f"{done:,} of {jobs:,} jobs complete"]
             if done and passed > 1:
                 parts.append(f"about {duration(passed * (jobs - done) / done)} left")
+                parts.append(f"{duration(int(passed))} so far")
             status.update(Text("  ".join(parts)))
 
         yield report

@@ -14,6 +14,7 @@ from rarmodel.defaults import (
 )
 
 from .input_files import share_stdin
+from .number_types import Whole
 from .options import INSTANCE, POSITIVE, SEED, together
 from .terminal import answer, say, show
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 NETWORK = (
     click.option(
         "--servers",
-        type=click.IntRange(2),
+        type=Whole(2),
         metavar="N",
         help=f"Number of servers of a new testbed. By default {TESTBED_SERVERS}.",
     ),
@@ -123,7 +124,7 @@ def play(instance: str, schedule: str, scale: float, output: str) -> int:
 @testbed.command()
 @click.option(
     "--mixes",
-    type=click.IntRange(0),
+    type=Whole(0),
     metavar="N",
     default=20,
     show_default=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -10,18 +11,19 @@ from rarmodel.defaults import ARRIVALS
 from rarmodel.errors import UsageError, one_line
 
 from .input_files import share_stdin
+from .named_numbers import CONTENTION, COUNTS, NOTHING, RATES, merged, named_option
+from .number_types import Number, Whole
 from .options import (
+    HORIZON,
     JSON,
     MAX_SIZE,
     POSITIVE,
-    RATES,
     SEED,
     SEVERAL,
     SLOT_LENGTH,
     Counts,
     Span,
     Weights,
-    model_options,
     objective_option,
 )
 from .output_files import check_output, write_json
@@ -30,7 +32,7 @@ from .terminal import answer_json, say
 if TYPE_CHECKING:
     from rarmodel.schema import Instance
 
-CONTENTION = ("alpha", "concurrency", "overhead_ms_per_server")
+WITHOUT = "gradients and overhead are 0, so that no ring slows another"
 NAMED = click.option(
     "--name",
     metavar="NAME",
@@ -43,13 +45,16 @@ NAMED = click.option(
 @SEED
 @click.option(
     "--jobs",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Number of jobs. The default of this option and of those below is the family's.",
 )
-@click.option(
-    "--servers", type=click.IntRange(1), metavar="N", help="Number of servers of the cluster."
+@named_option(
+    "--cluster",
+    "Numbers of the cluster",
+    {name: kind for name, kind in COUNTS.items() if name != "gpus-per-server"} | RATES,
 )
+@named_option("--contention", "Numbers of contention", CONTENTION, none=WITHOUT)
 @click.option(
     "--capacities",
     type=Counts(),
@@ -63,7 +68,8 @@ NAMED = click.option(
     help="Numbers of GPUs of a job with weights: 1:3,8:1 is three jobs of 1 GPU for each of 8.",
 )
 @click.option(
-    "--iterations",
+    "--job-iterations",
+    "iterations",
     type=Span(int),
     metavar="A..B",
     help="Least and greatest number of iterations of a job.",
@@ -105,15 +111,9 @@ NAMED = click.option(
     help="Least and greatest time of a backward pass in ms, for stars only.",
 )
 @click.option(
-    "--racks",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Number of racks below one core switch; 0 for a star of servers.",
-)
-@click.option(
     "--slot-seconds", type=POSITIVE, metavar="SECONDS", help="Length of a slot in seconds."
 )
-@model_options
+@HORIZON
 @click.option(
     "--with",
     "features",
@@ -133,7 +133,8 @@ NAMED = click.option(
 )
 def generate(
     family: str,
-    no_contention: bool,  # noqa: FBT001
+    cluster: tuple[Mapping[str, Any], ...],
+    contention: tuple[Mapping[str, Any], ...],
     name: str | None,
     output: str,
     **knobs: Any,
@@ -143,8 +144,12 @@ def generate(
     from rarmodel.api import inputs  # noqa: PLC0415
 
     check_output(output)
+    _, numbers = merged("--cluster", cluster)
+    _, changes = merged("--contention", contention)
+    contended = not changes.pop(NOTHING, False)
     given = {key: value for key, value in knobs.items() if value is not None and value != ()}
-    instance = inputs.generate(family, name=name, contention=not no_contention, **given)
+    given |= numbers | changes
+    instance = inputs.generate(family, name=name, contention=contended, **given)
     write_json(files.to_json(instance), output)
     say(one_line(_sizes(instance)))
     return 0
@@ -152,20 +157,13 @@ def generate(
 
 @click.command("import")
 @click.argument("trace")
-@click.option(
-    "--servers",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of equal servers below one switch.",
-)
-@click.option(
-    "--gpus-per-server", type=click.IntRange(1), metavar="K", help="Number of GPUs of each server."
-)
-@click.option(
+@named_option(
     "--cluster",
-    metavar="FILE",
-    help="Take the cluster from this file: a cluster, an instance, or a table of nodes.",
+    "Numbers of the cluster",
+    {name: kind for name, kind in COUNTS.items() if name != "racks"} | RATES,
+    file="a cluster, an instance, or a table of nodes",
 )
+@named_option("--contention", "Numbers of contention", CONTENTION, none=WITHOUT)
 @click.option("--slurm-conf", metavar="FILE", help="Take the nodes from this slurm.conf.")
 @click.option(
     "--slurm-topology",
@@ -212,9 +210,10 @@ def generate(
     help="Release jobs when they were submitted, with the tenants of the trace; or let all wait at "
     "slot 0, without tenants, as in the paper.",
 )
-@click.option("--max-jobs", type=click.IntRange(1), metavar="N", help="Keep only the first N jobs.")
+@click.option("--max-jobs", type=Whole(1), metavar="N", help="Keep only the first N jobs.")
 @click.option(
-    "--model",
+    "--default-model",
+    "model",
     metavar="NAME",
     help="Model of the jobs whose model is unknown. By default each gets a random one.",
 )
@@ -228,18 +227,19 @@ def generate(
 @SLOT_LENGTH
 @click.option(
     "--restore-seconds",
-    type=click.FloatRange(0),
+    type=Number(0),
     metavar="SECONDS",
     help="Let jobs be interrupted, with so many seconds of restoration. By default they are not.",
 )
-@model_options
+@HORIZON
 @NAMED
 @click.option("--output", metavar="FILE", help="Write the instance to this file; - for stdout.")
 @JSON
 def import_trace(
     trace: str,
+    cluster: tuple[str | Mapping[str, Any], ...],
+    contention: tuple[Mapping[str, Any], ...],
     columns: tuple[str, ...],
-    no_contention: bool,  # noqa: FBT001
     output: str | None,
     as_json: bool,  # noqa: FBT001
     **options: Any,
@@ -254,19 +254,18 @@ def import_trace(
     if output is None and not as_json:
         output = "-"
     check_output(output, as_json=as_json)
-    share_stdin(trace, *(options[name] for name in ("cluster", "slurm_conf", "slurm_topology")))
+    file, numbers = merged("--cluster", cluster)
+    _, changes = merged("--contention", contention)
+    contended = not changes.pop(NOTHING, False)
+    share_stdin(trace, file, options["slurm_conf"], options["slurm_topology"])
     given = {key: value for key, value in options.items() if value is not None}
-    rates = {key: given.pop(key) for key in RATES if key in given}
-    changes = {key: given.pop(key) for key in CONTENTION if key in given}
-    if no_contention and changes:
-        raise UsageError(
-            "--no-contention excludes --alpha, --concurrency and --overhead-ms-per-server"
-        )
+    given |= {key: numbers.pop(key) for key in ("servers", "gpus_per_server") if key in numbers}
     imported = inputs.import_trace(
         trace,
         columns=_mapping(columns),
-        rates=rates,
-        contention=changes or not no_contention,
+        cluster=file,
+        rates=numbers,
+        contention=changes or contended,
         **given,
     )
     if output is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .drawing import Drawn as Drawn
     from .drawing import LinkRings as LinkRings
     from .drawing import draw as draw
+    from .figures import headed as headed
     from .figures import schedules_chart as schedules_chart
     from .method_tables import MethodTable as MethodTable
     from .method_tables import setting_table as setting_table

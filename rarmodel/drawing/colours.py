@@ -40,6 +40,9 @@ STRONG = (
     *("#2f6fb5", "#c98a1b", "#2a9d78", "#a3507f", "#6fb1dc"),
     *("#8a6d3b", "#5b5fa8", "#d9694a", "#7c8792", "#a5b52f"),
 )
+TENANTS = tuple(colour for colour in reversed(STRONG) if colour != "#d9694a")
+"""Colours of tenants: those of lines from the other end, without the one like the edge of a ring
+over several servers."""
 DASHES = ((1, 0), (6, 3), (2, 2), (6, 2, 2, 2))
 """Dashes of lines, as lengths of dash and gap: one for each round through the colours."""
 
@@ -49,8 +52,16 @@ COOL = ("#67bdbf59", "#3f9ac6cc", "#3a74b8ff", "#2f4a9cff")
 """Colours for the share of GPUs held, from a small share; 0 has no colour."""
 
 
-class SizeClass(NamedTuple):
-    """A class of jobs with similar numbers of GPUs, and its colour."""
+SIZE, TENANT = "size", "tenant"
+BY = (SIZE, TENANT)
+"""What the colour of a job can say: its number of GPUs, or whose it is."""
+MOST_TENANTS = len(TENANTS)
+"""Most tenants with a colour of their own: those with the most jobs."""
+NO_TENANT = "no tenant"
+
+
+class JobClass(NamedTuple):
+    """A class of jobs with similar numbers of GPUs, or of one tenant, and its colour."""
 
     name: str
     colour: str
@@ -63,25 +74,35 @@ class Colouring:
     Attributes
     ----------
     classes
-        Classes by number of GPUs, ascending; the legend shows them.
+        Classes by number of GPUs, ascending, or by tenant; the legend shows them.
     tops
         The most GPUs of each class but the last, and a number that is at least those of the last.
     shades
         Shade of each job by its index, one of three, so that neighbours are distinct.
+    tenants
+        Of classes by tenant, the class of each job by its index; None for one without a tenant.
     """
 
-    classes: tuple[SizeClass, ...]
+    classes: tuple[JobClass, ...]
     tops: tuple[int, ...]
     shades: tuple[int, ...]
+    tenants: tuple[int | None, ...] | None = None
+
+    @property
+    def unknown(self) -> str:
+        """Name of the jobs in no class."""
+        return "unknown size" if self.tenants is None else NO_TENANT
 
     def class_of(self, job: int, size: int | None) -> int | None:
         """The class of a job with a ring of some size, by its index.
 
         None for rings of no size, and for jobs that the instance lacks: their indices are greater.
         """
-        if job >= len(self.shades) or size is None:
+        if job >= len(self.shades):
             return None
-        return bisect_left(self.tops, size)
+        if self.tenants is not None:
+            return self.tenants[job]
+        return None if size is None else bisect_left(self.tops, size)
 
 
 def colouring(instance: Instance) -> Colouring:
@@ -104,12 +125,32 @@ def colouring(instance: Instance) -> Colouring:
         before[number] += 1
     return Colouring(
         classes=tuple(
-            SizeClass(_sizes(own), colour)
+            JobClass(_sizes(own), colour)
             for own, colour in zip(members.values(), colours, strict=True)
         ),
         tops=tuple(tops[number] for number in members),
         shades=tuple(shades),
     )
+
+
+def colouring_by_tenant(instance: Instance) -> Colouring:
+    """Colours of an instance's jobs by tenant; those with few jobs share one."""
+    of_jobs = [job.tenant for job in instance.jobs]
+    counts = Counter(name for name in of_jobs if name is not None)
+    ranked = sorted(counts, key=lambda name: (-counts[name], name))
+    own = ranked if len(ranked) <= MOST_TENANTS else ranked[: MOST_TENANTS - 1]
+    classes = [JobClass(name, TENANTS[i]) for i, name in enumerate(sorted(own))]
+    number = {one.name: i for i, one in enumerate(classes)}
+    if len(own) < len(ranked):
+        more = f"{len(ranked) - len(own)} other tenants"
+        classes.append(JobClass(more, TENANTS[len(classes)]))
+    before: Counter[int | None] = Counter()
+    found, shades = list[int | None](), list[int]()
+    for name in of_jobs:
+        found.append(None if name is None else number.get(name, len(own)))
+        shades.append(before[found[-1]] % 3)
+        before[found[-1]] += 1
+    return Colouring(tuple(classes), (), tuple(shades), tuple(found))
 
 
 def ink_on(colour: str) -> str:

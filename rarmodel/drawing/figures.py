@@ -11,7 +11,7 @@ import altair as alt
 from rarmodel import registry
 from rarmodel.errors import UsageError
 
-from .colours import UNKNOWN, colouring
+from .colours import UNKNOWN
 from .finding import finding_of
 from .gantt import GANTT, gantt, gantt_height, has_single_jobs
 from .heat import LINKS, links, links_height
@@ -42,7 +42,8 @@ def schedules_chart(shown: Shown, parts: Sequence[str] | None = None) -> alt.VCo
         they are too many, the share of each server's GPUs that is held); `contention`, the rings
         on each link; `utilisation`, the share of all GPUs that is held; `resources`, how much of
         each resource is used, beside its capacity. By default all; contention only if some ring
-        crosses a link, and resources only if jobs use some.
+        crosses a link, and resources only if jobs use some. A schedule without such a ring has no
+        chart of its links beside those of others.
 
     Raises
     ------
@@ -62,10 +63,12 @@ def schedules_chart(shown: Shown, parts: Sequence[str] | None = None) -> alt.VCo
     if "resources" in parts and not resources:
         raise UsageError("no jobs of the instance use resources, so a plot has no such part")
     charts: list[Any] = []
-    last = len(shown.drawings) - 1
-    highest = {0: 620, 1: 400}.get(last, 290)
+    every = range(len(shown.drawings))
+    highest = {1: 620, 2: 400}.get(len(every), 290)
     for part in parts:
-        for i in range(len(shown.drawings)):
+        drawn = _with_rings(shown, every) or every if part == "contention" else every
+        last = drawn[-1]
+        for i in drawn:
             own = i in shown.alone
             slots = own or i == last or i + 1 in shown.alone
             if part == "gantt":
@@ -115,16 +118,23 @@ def linked_charts(shown: Shown, chosen: Sequence[int]) -> alt.VConcatChart:
     strong = " || ".join(f"datum.line == {which}" for which, _ in places) if choice else None
     height = gantt_height(shown, 400 if len(places) > 1 else 640)
     selections: dict[str, list[alt.Parameter]] = {LINES: [window.slots]}
+    # Of schedules that the reader chooses, any may come to have rings on links.
+    crossed = _with_rings(shown, every if choice else chosen)
+    mapped = list(range(len(places))) if choice and crossed else []
+    mapped = mapped or [k for k, (which, _) in enumerate(places) if which in crossed]
     gantts, maps = [], []
     for k, (which, linked) in enumerate(places):
         last = k + 1 == len(places)
         options: dict[str, Any] = {"legend": last, "slots": last or apart, "linked": linked}
         gantts.append(gantt(shown, which, height=height, name=f"{GANTT}{k}", **options))
-        high = links_height(shown, 320)
-        maps.append(links(shown, which, height=high, name=f"{LINKS}{k}", **options))
         rows = [linked.gpus] if zooms_rows(shown, height) else []
         selections[f"{GANTT}{k}"] = [linked.slots, linked.pointed, *rows]
-        selections[f"{LINKS}{k}"] = [linked.slots]
+        if k in mapped:
+            last = k == mapped[-1]
+            options |= {"legend": last, "slots": last or apart}
+            high = links_height(shown, 320)
+            maps.append(links(shown, which, height=high, name=f"{LINKS}{k}", **options))
+            selections[f"{LINKS}{k}"] = [linked.slots]
     charts = [
         *gantts,
         utilisation(shown, every, strong=strong, legend=len(every) > 1),
@@ -138,7 +148,7 @@ def linked_charts(shown: Shown, chosen: Sequence[int]) -> alt.VConcatChart:
             for limit in drawn_resources(shown.instance)
         ),
         completed(shown, strong=strong),
-        *(maps if any(drawing.most_rings for drawing in shown.drawings) else []),
+        *maps,
     ]
     choices = [
         alt.param(
@@ -154,6 +164,11 @@ def linked_charts(shown: Shown, chosen: Sequence[int]) -> alt.VConcatChart:
     return look(alt.vconcat(*charts, spacing=16), shown, params, selections)
 
 
+def _with_rings(shown: Shown, schedules: Sequence[int]) -> list[int]:
+    """Those of some schedules in which a ring crosses a link."""
+    return [i for i in schedules if shown.drawings[i].most_rings]
+
+
 def look(
     chart: Any,
     shown: Shown,
@@ -166,8 +181,20 @@ def look(
         ("color", "fill", "stroke", "strokeDash", "shape", "opacity"), "independent"
     )
     chart = chart.resolve_scale(**apart)
-    classes = [one.colour for one in colouring(shown.instance).classes]
+    classes = [one.colour for one in shown.colours.classes]
     return finished(chart, params, selections, range={"ordinal": [*classes, UNKNOWN]})
+
+
+def headed(chart: Any, sentence: str) -> Any:
+    """A chart of schedules with a sentence above its finding; as it is without one."""
+    if not sentence:
+        return chart
+    found = chart.title
+    below = [*found.text, *found.subtitle] if isinstance(found, alt.Title) else []
+    title = alt.Title(wrap(sentence, 95), subtitle=below, fontSize=17, offset=14, subtitlePadding=6)
+    chart = chart.copy(deep=False)
+    chart.title = title
+    return chart
 
 
 def heading(shown: Shown) -> alt.Title | str:

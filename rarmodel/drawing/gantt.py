@@ -15,7 +15,7 @@ import numpy as np
 from rarmodel.errors import one_line
 from rarmodel.model import job_extremes
 
-from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, colouring, ink_on
+from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, ink_on
 from .gantt_marks import jobs_moments, length_lines, parts_of_bars
 from .grids import utilisation_grid
 from .heat import heat_map
@@ -109,11 +109,11 @@ def has_single_jobs(shown: Shown) -> bool:
 
 def _bars(shown: Shown) -> dict[str, list[Any]]:
     """A row for each block of GPUs that a job holds, of all schedules."""
-    colours = colouring(shown.instance)
+    colours = shown.colours
     least = [extreme.least_slots for extreme in job_extremes(shown.instance)]
     names = (
         *("schedule", "job", "slot", "until", "end", "top", "bottom", "server", "first", "held"),
-        *("size", "servers", "rings", "least", "kind", "shade", "edge", "asked"),
+        *("size", "servers", "rings", "least", "kind", "shade", "edge", "asked", "tenant"),
     )
     found: dict[str, list[Any]] = {name: [] for name in names}
     for i, (drawing, end) in enumerate(zip(shown.drawings, shown.ends, strict=True)):
@@ -132,11 +132,14 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
                 colours.shades[number] if known else 0,
                 2 if run.faulty else int(run.spread),
                 asked[bar.run],
+                (shown.instance.jobs[number].tenant or "") if known else "",
             )
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
     if not any(found["asked"]):
         del found["asked"]
+    if not any(found["tenant"]):
+        del found["tenant"]
     return found
 
 
@@ -167,9 +170,9 @@ def _few(view: View) -> str:
 
 def _jobs(view: View, drawn: alt.Chart) -> Layers:
     """Bars: rings on several servers have a warm edge, jobs that break a constraint a red one."""
-    shown, colours = view.shown, colouring(view.shown.instance)
+    shown, colours = view.shown, view.shown.colours
     classes = [one.name for one in colours.classes]
-    unknown = "unknown size"
+    unknown = colours.unknown
     runs = [(drawing.numbers[run.job], run) for drawing in shown.drawings for run in drawing.runs]
     if any(colours.class_of(number, run.size) is None for number, run in runs):
         classes.append(unknown)
@@ -180,7 +183,7 @@ def _jobs(view: View, drawn: alt.Chart) -> Layers:
     row = view.height / view.rows / (shown.instance.cluster.total_gpus / view.rows)
     legend = {} if view.legend else {"legend": None}
     calculated = {
-        "size_class": f"datum.kind === null ? '{unknown}' : {one_of(classes, 'datum.kind')}",
+        "job_class": f"datum.kind === null ? '{unknown}' : {one_of(classes, 'datum.kind')}",
         "edges": one_of(["", SPREAD, BROKEN], "datum.edge"),
         "opacity": f"datum.edge == 2 ? 0.6 : [{', '.join(map(str, OPACITIES))}][datum.shade]",
         **_told(shown),
@@ -189,6 +192,8 @@ def _jobs(view: View, drawn: alt.Chart) -> Layers:
         *(("job", "told"), ("ring", "ring"), ("here", "here"), ("slots", "slots")),
         *(("time", "time"), ("contention", "shared")),
     ]
+    if any(job.tenant for job in shown.instance.jobs):
+        tips.insert(1, ("tenant", "tenant"))
     if any(asked_for(drawing, run) for drawing in shown.drawings for run in drawing.runs):
         tips.append(("asked for", "asked"))
     bars = (
@@ -197,7 +202,7 @@ def _jobs(view: View, drawn: alt.Chart) -> Layers:
         .encode(
             **view.sides,
             fill=alt.Fill(
-                "size_class:O", title="Jobs of", scale=alt.Scale(domain=classes), **legend
+                "job_class:O", title="Jobs of", scale=alt.Scale(domain=classes), **legend
             ),
             fillOpacity=alt.FillOpacity("opacity:Q", scale=None),
             stroke=_edge(edges, legend=view.legend),
@@ -260,7 +265,7 @@ def _told(shown: Shown) -> dict[str, str]:
 
 def _names(view: View, drawn: alt.Chart) -> Layers:
     """Names of jobs in the bars that have room for them."""
-    colours = colouring(view.shown.instance)
+    colours = view.shown.colours
     white = [i for i, one in enumerate(colours.classes) if ink_on(one.colour) == PAPER]
     dark = f"indexof({white}, datum.kind) >= 0" if white else "false"
     return [_texts(view, drawn, "job", f"{dark} ? '#ffffff' : '#10161d'")]

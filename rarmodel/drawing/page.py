@@ -13,6 +13,7 @@ from rarmodel.model import job_extremes
 from rarmodel.model.objectives import MAKESPAN, MAX_STRETCH, SLOTS, Value
 from rarmodel.schema import AnyAssignment, Instance, Schedule
 
+from .colours import SIZE
 from .drawing import Drawing, Drawn
 from .extra import require_extra
 from .figures import linked_charts, look
@@ -44,6 +45,7 @@ class JobRow(NamedTuple):
     stretch: float | None
     late: int | None
     where: str
+    tenant: str
 
 
 class BoundRow(NamedTuple):
@@ -59,7 +61,11 @@ class BoundRow(NamedTuple):
 
 
 def report_page(
-    instance: Instance, schedules: Sequence[Schedule], charts: Mapping[str, Any] | None = None
+    instance: Instance,
+    schedules: Sequence[Schedule],
+    charts: Mapping[str, Any] | None = None,
+    *,
+    colour: str = SIZE,
 ) -> str:
     """Compare schedules in one page: finding, bounds, verdicts, and charts of each.
 
@@ -73,6 +79,8 @@ def report_page(
         At least one; each is verified.
     charts
         Further charts of Altair, each by its heading, for the end of the page.
+    colour
+        What the colour of a job says: its `size`, or its `tenant`.
 
     Raises
     ------
@@ -82,7 +90,7 @@ def report_page(
     require_extra()
     if not schedules:
         raise UsageError("a report needs at least one schedule")
-    shown = Shown.of(draw_all(instance, schedules))
+    shown = Shown.of(draw_all(instance, schedules), colour=colour)
     drawings, aims = shown.drawings, shown.aims or ()
     rows = rows_of(drawings, aims)
     own = charts or {}
@@ -119,7 +127,9 @@ def report_page(
         bounds=[row for aim in aims for row in bound_rows(instance, aim)],
         waits=waits(instance),
         due=any(job.due is not None for job in instance.jobs),
+        tenants=any(job.tenant is not None for job in instance.jobs),
         pages=pages,
+        refused=any(not row.feasible for row in rows),
         large=shown.large,
         single=has_single_jobs(shown),
         own=list(own),
@@ -209,6 +219,7 @@ def slowest(drawing: Drawing) -> list[JobRow]:
                 stretch=None if run.end is None or stretch is None else float(stretch.at(run.end)),
                 late=report.tardiness.get(run.job),
                 where=_where(assignment),
+                tenant=(drawing.instance.jobs[number].tenant or "") if known else "",
             )
         )
     if len(rows) <= MAX_JOBS:

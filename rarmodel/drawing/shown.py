@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rarmodel import registry
+from rarmodel.errors import UsageError
 from rarmodel.schema import Instance, SlotTime
 
+from .colours import BY, SIZE, TENANT, Colouring, colouring, colouring_by_tenant
 from .drawing import Drawing
 from .grids import is_large, ring_scale
 from .objective_values import Aim, aims_of, asks_for_length, on_length, values_told
@@ -28,15 +31,35 @@ class Shown:
         At least one.
     aims
         The objectives, with what is proven; None if charts say nothing of that.
+    colour
+        What the colour of a job says: its `size`, or its `tenant`.
     """
 
     drawings: Sequence[Drawing]
     aims: tuple[Aim, ...] | None = None
+    colour: str = SIZE
 
     @classmethod
-    def of(cls, drawings: Sequence[Drawing], *, bound: bool = True) -> Shown:
-        """Schedules with what is known of their objectives, if `bound`."""
-        return cls(drawings, aims_of(drawings) if bound else None)
+    def of(cls, drawings: Sequence[Drawing], *, bound: bool = True, colour: str = SIZE) -> Shown:
+        """Schedules with what is known of their objectives, if `bound`.
+
+        Raises
+        ------
+        UsageError
+            If there is no such colour, or the jobs have no tenants.
+        """
+        if colour not in BY:
+            hint = registry.meant(colour, BY)
+            raise UsageError(f"no colour {colour!r}; choose from {', '.join(BY)}{hint}")
+        if colour == TENANT and not any(job.tenant for job in drawings[0].instance.jobs):
+            raise UsageError("no job of the instance has a tenant, so none has a colour of its own")
+        return cls(drawings, aims_of(drawings) if bound else None, colour)
+
+    @cached_property
+    def colours(self) -> Colouring:
+        """The colours of the jobs."""
+        by_tenant = self.colour == TENANT
+        return colouring_by_tenant(self.instance) if by_tenant else colouring(self.instance)
 
     @property
     def instance(self) -> Instance:

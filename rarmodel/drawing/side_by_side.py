@@ -67,7 +67,7 @@ class Row:
 
 def draw_all(instance: Instance, schedules: Sequence[Schedule]) -> tuple[Drawing, ...]:
     """Verify schedules, and make their drawings; labels are distinct."""
-    labels = distinct([schedule.method for schedule in schedules])
+    labels = labels_of(schedules)
     return tuple(
         draw(instance, schedule, verify(instance, schedule), label)
         for schedule, label in zip(schedules, labels, strict=True)
@@ -107,6 +107,21 @@ def ends_of(drawings: Sequence[Drawing]) -> list[int]:
     """
     shared = max((drawing.end for drawing in drawings if drawing.report.feasible), default=1)
     return [max(shared, drawing.end) for drawing in drawings]
+
+
+def labels_of(schedules: Sequence[Schedule]) -> list[str]:
+    """Distinct names: the method; its placement too where one policy has several placements."""
+    placements: dict[str, set[str | None]] = {}
+    for one in schedules:
+        placements.setdefault(one.method, set()).add(one.placement)
+    return distinct(
+        [
+            f"{one.method}, {one.placement}"
+            if one.placement is not None and len(placements[one.method]) > 1
+            else one.method
+            for one in schedules
+        ]
+    )
 
 
 def distinct(labels: Sequence[str]) -> list[str]:

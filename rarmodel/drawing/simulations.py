@@ -113,7 +113,7 @@ def _section(group: Group) -> tuple[Section, dict[str, Any]]:
     section = Section(
         name=group.name,
         short=re.sub(r"[^\s,]+=", "", group.name),
-        finding=_finding(rows),
+        finding=_finding(rows, time.slot_seconds),
         seconds=time.slot_seconds,
         jobs=jobs,
         several=several,
@@ -147,18 +147,27 @@ def _row(label: str, some: Sequence[Played]) -> Row:
     )
 
 
-def _finding(rows: Sequence[Row]) -> Finding:
-    """Whose jobs take least from their release, and how far others and the bound are."""
+def _finding(rows: Sequence[Row], seconds: float) -> Finding:
+    """Whose jobs take least from their release, and how far others and the bound are.
+
+    Slots are told as durations, of so many seconds each.
+    """
     ranked = sorted(rows, key=lambda row: row.mean)
     best, worst = ranked[0], ranked[-1]
     parts = []
     if worst.mean > best.mean:
+        longer = duration((worst.mean - best.mean) * seconds)
+        waits = [duration(one.queueing * seconds) for one in (worst, best)]
+        wait = f", and they wait {waits[0]} instead of {waits[1]}" if waits[0] != waits[1] else ""
         above = percent(worst.mean / best.mean - 1)
-        parts.append(f"The mean flow time of {worst.label} is {above} above that.")
+        parts.append(f"With {worst.label} jobs take {longer} longer ({above}){wait}.")
     if best.ratio is not None:
-        most = percent(1 - 1 / best.ratio, up=True) if best.ratio > 1 else "0%"
-        parts.append(f"No schedule saves more than {most} of it: that is proven.")
-    return Finding(f"{best.label} has the least mean flow time.", " ".join(parts))
+        most = percent(1 - 1 / best.ratio, up=True)
+        saves = f"saves more than {most} of that" if best.ratio > 1 else "is better"
+        parts.append(f"It is proven that no schedule {saves}.")
+    mean = duration(best.mean * seconds)
+    lead = f"{best.label} is best: the mean job completes {mean} after its release."
+    return Finding(lead, " ".join(parts))
 
 
 def _styles(labels: Sequence[Label]) -> list[Line]:

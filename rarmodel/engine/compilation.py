@@ -3,7 +3,11 @@
 Numba's own cache notices a change of the file in which a function stands, but not of what that
 function calls in other files, whose code is compiled into it: an edit, or an upgrade of rarmodel
 below somebody's compiled placement rule, would go unnoticed. So the key of each entry includes a
-digest of the source files of rarmodel that its code can come from: see `sources`.
+digest of the source files of rarmodel that its code can come from: see `source_files`. For a
+function of rarmodel this digest stands in place of the state of its file.
+
+A wheel may bring compiled code: see `rarmodel.wheels`. It is looked at after the cache, and never
+written to. If it is for another processor, Python or Numba, it is as if it were not there.
 
 Who runs Python in a checkout imports the package there, and not the one installed. If both would
 compile the same code, they share what is on disk: the place is that of the installed package.
@@ -48,6 +52,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _LOG = logging.getLogger("rarmodel")
 _MOST_WAITING = 60.0
 """Seconds to wait for another process, which may have been stopped while it compiles."""
+SHIPPED = "compiled_code"
+"""Folder in the package with what a wheel brought, in folders as those of the sources."""
+ANY_PROCESSOR = ("generic", "")
+"""The name and the features by which Numba compiles for all processors of a kind."""
+_UNREADABLE = (AttributeError, EOFError, ImportError, pickle.UnpicklingError)
+"""How it fails to load what another version of rarmodel or Numba left."""
 
 
 @cache
@@ -70,6 +80,18 @@ def _twin() -> Path | None:
     return other if other is not None and digest_of_all(other) == digest_of_all() else None
 
 
+class _Index(IndexDataCacheFile):  # type: ignore[misc]
+    """What is compiled of a function of rarmodel, as long as its sources are the same."""
+
+    def __init__(self, folder: str, base: str, file: Path) -> None:
+        super().__init__(cache_path=folder, filename_base=base, source_stamp=None)
+        self._file = file
+
+    def _load_index(self) -> Any:
+        self._source_stamp = digest_of(self._file)  # Only now: many functions are never asked for.
+        return super()._load_index()
+
+
 class _SourcesCache(FunctionCache):  # type: ignore[misc]
     """Numba's cache of compiled functions, with the sources' digest and options in each key."""
 
@@ -78,8 +100,17 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
         self._options = tuple(sorted(options.items()))
         self._has_turn = False
         self._file = file = Path(inspect.getfile(function))
-        if PACKAGE in file.parents and (twin := _twin()) is not None:
-            self._keep_with(str(twin / file.relative_to(PACKAGE)))
+        self._shipped: _Index | None = None
+        if PACKAGE not in file.parents:
+            return
+        part, base = file.relative_to(PACKAGE), self._impl.filename_base
+        twin = _twin()
+        if twin is not None:
+            self._keep_with(str(twin / part))
+        self._cache_file = _Index(self._cache_path, base, file)
+        shipped = (twin or PACKAGE) / SHIPPED / part.parent
+        if shipped.is_dir():
+            self._shipped = _Index(str(shipped), base, file)
 
     def _keep_with(self, file: str) -> None:
         """Keep what is compiled where it is kept for the same function in another file."""
@@ -88,11 +119,6 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
             if locator is not None:
                 self._impl._locator = locator
                 self._cache_path = locator.get_cache_path()
-                self._cache_file = IndexDataCacheFile(
-                    cache_path=self._cache_path,
-                    filename_base=self._impl.filename_base,
-                    source_stamp=locator.get_source_stamp(),
-                )
                 return
 
     @contextlib.contextmanager
@@ -121,11 +147,26 @@ class _SourcesCache(FunctionCache):  # type: ignore[misc]
         Numba's index names types by their modules, which an upgrade may have moved.
         """
         try:
-            return super().load_overload(sig, target_context)
-        except (AttributeError, EOFError, ImportError, pickle.UnpicklingError):
+            found = super().load_overload(sig, target_context)
+        except _UNREADABLE:
+            found = None
             with contextlib.suppress(OSError):
                 self.flush()
-            return None
+        if found is None and self._shipped is not None:
+            with contextlib.suppress(*_UNREADABLE, OSError):
+                found = self._load_shipped(self._shipped, sig, target_context)
+        return found
+
+    def _load_shipped(self, shipped: _Index, sig: Any, target_context: Any) -> Any:
+        """Load what the wheel brought for this processor, or else for any of its kind."""
+        codegen = target_context.codegen()
+        key = self._index_key(sig, codegen)
+        triple, *_ = codegen.magic_tuple()
+        for machine in (codegen.magic_tuple(), (triple, *ANY_PROCESSOR)):
+            data = shipped.load((key[0], machine, *key[2:]))
+            if data is not None:
+                return self._impl.rebuild(target_context, data)
+        return None
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return (*super()._index_key(sig, codegen), digest_of(self._file), self._options)
@@ -275,7 +316,7 @@ class _Watch(event.Listener):  # type: ignore[misc]
         self._begun: float | None = None
         self.seconds = 0.0
 
-    def on_start(self, _: event.Event) -> None:
+    def on_start(self, begun: event.Event) -> None:
         """Hear that Numba begins to compile a function."""
         if self._begun is None:
             self._begun = perf_counter()
@@ -288,6 +329,7 @@ class _Watch(event.Listener):  # type: ignore[misc]
                     other,
                 )
             _LOG.info("rarmodel compiles what it needs, once; later runs load it from disk")
+        _LOG.debug("compiles %s", begun.data["dispatcher"].py_func.__name__)
 
     def on_end(self, _: event.Event) -> None:
         """Hear that Numba has compiled a function."""
@@ -301,8 +343,8 @@ _watched = False
 def told() -> Iterator[None]:
     """Say if anything is compiled in here, and how long that took.
 
-    It is said on the log `rarmodel` at level INFO, once, however these contexts are nested. What is
-    loaded from disk is not compiled.
+    It is said on the log `rarmodel` at level INFO, once, however these contexts are nested. Level
+    DEBUG names each function. What is loaded from disk is not compiled.
     """
     global _watched  # noqa: PLW0603 - Numba's events are the process's, and so is this
     if _watched:

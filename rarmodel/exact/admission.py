@@ -259,7 +259,7 @@ def _with_added(
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
         # A solver would say no more than that there are no values.
         if is_settled(constraint) and _is_broken(constraint):
-            return Verdict(str(constraint.name))
+            return Verdict(_told(constraint))
     known = None
     if all(variable.value is not None for variable in added):
         known = _verdict(model, variables)
@@ -297,11 +297,17 @@ def _verdict(model: pyo.ConcreteModel, variables: list[Any]) -> Verdict:
             return Verdict(str(variable.name))
     for constraint in model.component_data_objects(pyo.Constraint, active=True):
         if _is_broken(constraint):
-            return Verdict(str(constraint.name))
+            return Verdict(_told(constraint))
     if exceeded := first_exceeded(model):
         return Verdict(exceeded)
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     return Verdict(None, float(pyo.value(objective)))
+
+
+def _told(constraint: Any) -> str:
+    """A constraint's name, and what its author says of it."""
+    doc = constraint.parent_component().doc
+    return f"{constraint.name} ({doc})" if doc else str(constraint.name)
 
 
 def is_settled(constraint: Any) -> bool:

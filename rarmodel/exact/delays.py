@@ -75,17 +75,36 @@ Change = tuple[Decisions, frozenset[str], Mapping[str, int]]
 """New decisions, the jobs that they are about, and keys of the order that they change."""
 
 
-def delayed(ranking: Ranking, begin: Incumbent, deadline: float) -> Incumbent:
-    """Repair a schedule by delays; the least violated one that is found, itself at worst."""
-    room = SLOTS * begin.times.latest + max(
-        begin.times.ends[j] - begin.times.starts[j] for j in begin.times.starts
-    )
-    insertion = Insertion(ranking.scope(min(ranking.most, room)))
+def delayed(
+    ranking: Ranking, begin: Incumbent, deadline: float, insertion: Insertion | None = None
+) -> Incumbent:
+    """Repair a schedule by delays; the least violated one that is found, itself at worst.
+
+    Parameters
+    ----------
+    ranking
+        The solve.
+    begin
+        The schedule.
+    deadline
+        A reading of `perf_counter`.
+    insertion
+        Makes plans; by default for `slots_for`, with the instance's own caps.
+    """
+    if insertion is None:
+        insertion = Insertion(ranking.scope(slots_for(ranking, begin)), ranking.slot_rules)
     best = begin
     for _ in range(ROUNDS):
         for found in _walk(ranking, insertion, begin, deadline):
             best = min(best, found, key=lambda one: one.rank)
     return best
+
+
+def slots_for(ranking: Ranking, begin: Incumbent) -> int:
+    """Slots that plans may have."""
+    times = begin.times
+    longest = max(times.ends[j] - times.starts[j] for j in times.starts)
+    return min(ranking.most, SLOTS * times.latest + longest)
 
 
 def _walk(

@@ -8,8 +8,8 @@ and the placements are those of restricted models: with the user's rules, and ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +18,22 @@ from rarmodel.formulations import Scope
 from rarmodel.formulations.restricted import caps_of_choices
 from rarmodel.formulations.restriction import Choice
 
+from .learned_caps import Key, LearnedCap
 from .placement_pool import Workers
+from .slot_rules import SlotRules
+
+NOISE = 1e-9
+"""Room that lacks by no more than noise of floats is enough."""
 
 Way = tuple[Workers, int]
 """A placement, and how many slots it is expected to take."""
 
 
 class Inserted(NamedTuple):
-    """A plan: by job its start and its placement."""
+    """A plan: by job its start, its expected completion, and its placement."""
 
     starts: dict[str, int]
+    ends: dict[str, int]
     workers: dict[str, Workers]
 
 
@@ -38,13 +44,25 @@ class Insertion:
     ----------
     scope
         As many slots as plans may have.
+    slot_rules
+        Where rules on placements at slots allow starts; by default those of the scope.
+    learned
+        Caps of so many slots that additions come to.
     """
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._caps = {
+    def __init__(
+        self,
+        scope: Scope,
+        slot_rules: SlotRules | None = None,
+        learned: Mapping[Key, LearnedCap] | None = None,
+    ) -> None:
+        self._scope, self._rules = scope, slot_rules or SlotRules(scope)
+        self._caps: dict[Key, tuple[npt.NDArray[np.float64], Callable[[str, Choice], float]]] = {
             key: (np.array(room, float), of) for key, (room, of) in caps_of_choices(scope).items()
         }
+        for key, cap in (learned or {}).items():
+            self._caps["added", *key] = cap.room, cap.used
+        self._known: dict[tuple[Any, ...], dict[Key, float]] = {}
 
     def plan(
         self,
@@ -67,7 +85,8 @@ class Insertion:
             By job: a slot before which it does not start.
         """
         left = {key: room.copy() for key, (room, _) in self._caps.items()}
-        made, ends = Inserted({}, {}), dict[str, int]()
+        made = Inserted({}, {}, {})
+        ends = made.ends
         after = {j: {*job.after, *waits.get(j, ())} for j, job in self._scope.jobs.items()}
         pending = list(order)
         while pending:
@@ -89,25 +108,37 @@ class Insertion:
                 left[key][made.starts[j] : ends[j]] -= used
         return made
 
+    def share(self, job: str, workers: Workers, slots: int) -> float:
+        """What a job takes of the cap of which it takes the greatest part, over its slots."""
+        parts = [0.0]
+        for key, used in self._uses(job, workers, slots).items():
+            room = self._caps[key][0]
+            most = float(room[np.isfinite(room)].max(initial=0.0))
+            parts += [slots * used / most] if most > 0 else []
+        return max(parts)
+
     def _free(
         self,
-        left: Mapping[tuple[str, str], npt.NDArray[np.float64]],
+        left: Mapping[Key, npt.NDArray[np.float64]],
         job: str,
         workers: Workers,
         slots: int,
         since: int,
     ) -> npt.NDArray[np.bool_]:
-        """By slot from one on: whether there is room for a placement."""
-        free = np.ones(max(0, self._scope.horizon - since), np.bool_)
+        """By slot from one on: whether there is room for a placement, and rules allow it."""
+        free = self._rules.allowed(job, workers, self._scope.horizon)[since:]
         for key, used in self._uses(job, workers, slots).items():
-            free &= left[key][since:] >= used
+            free &= left[key][since:] >= used - NOISE
         return free
 
-    def _uses(self, job: str, workers: Workers, slots: int) -> dict[tuple[str, str], int]:
+    def _uses(self, job: str, workers: Workers, slots: int) -> Mapping[Key, float]:
         """How much a placement takes of each cap."""
-        choice = Choice(workers, slots, range(1))
-        found = {key: of(job, choice) for key, (_, of) in self._caps.items()}
-        return {key: used for key, used in found.items() if used}
+        which = (job, *workers.items())
+        if which not in self._known:
+            choice = Choice(workers, slots, range(1))
+            found = {key: of(job, choice) for key, (_, of) in self._caps.items()}
+            self._known[which] = {key: used for key, used in found.items() if used}
+        return self._known[which]
 
 
 def _first(free: npt.NDArray[np.bool_], slots: int) -> int | None:

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from rarmodel.engine import Engine
 from rarmodel.errors import VerificationError
 from rarmodel.formulations import Plan, Scope
-from rarmodel.formulations.restricted import rules_of
+from rarmodel.formulations.restricted import rules_of, slot_rules_of
 from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
 from rarmodel.schema import Schedule
@@ -29,6 +29,7 @@ from .known import Known
 from .numbered_schedules import schedule_of
 from .placement_pool import PlacementPool
 from .settling import settle
+from .slot_rules import SlotRules
 from .violation import added_constraints, excess, relax, violation
 
 SOLVE_SECONDS = 2.0
@@ -100,6 +101,8 @@ class Ranking:
         Whether schedules are judged in all of them.
     pool
         The placements that jobs may have, with how long they are expected to take.
+    slot_rules
+        When they may start in these.
     """
 
     def __init__(self, known: Known) -> None:
@@ -107,12 +110,18 @@ class Ranking:
         self.random = Random(known.limits.seed)  # noqa: S311 - no secrets
         self._engine = Engine(known.instance)
         self._rules = rules_of(known.formulation)
+        self._slot_rules = slot_rules_of(known.formulation)
         self.pool = PlacementPool(self.scope(self.most))
+        self.slot_rules = SlotRules(self.scope(self.most))
 
     def scope(self, horizon: int) -> Scope:
-        """The scope of a restricted model: with the rules on placements."""
+        """The scope of a restricted model: with the rules on placements, and at slots."""
         scope = self.known.scope(horizon)
-        return replace(scope, allowed=(*scope.allowed, *self._rules))
+        return replace(
+            scope,
+            allowed=(*scope.allowed, *self._rules),
+            allowed_at=(*scope.allowed_at, *self._slot_rules),
+        )
 
     def limits(self, seconds: float) -> Limits:
         """Limits of a solver for a restricted model, with a seed of its own."""

@@ -92,6 +92,11 @@ class Relaxation:
         return html_lines(f"LP relaxation of {self.formulation}", shown)
 
 
+SIMPLEX_COLUMNS = 2_000
+"""Columns up to which the simplex method solves an LP; it needs minutes for what the interior point
+method, with crossover to a vertex, solves in seconds."""
+
+
 def relaxation_of(formulated: FormulatedModel, time_limit: float | None = None) -> Relaxation:
     """Solve a model as it stands without integrality, by HiGHS; the model stays as it is.
 
@@ -109,6 +114,8 @@ def relaxation_of(formulated: FormulatedModel, time_limit: float | None = None) 
         highs.readModel(str(path))
     for option, value in {**settings("highspy", continuous=True), "solve_relaxation": True}.items():
         highs.setOptionValue(option, value)
+    if highs.getNumCol() > SIMPLEX_COLUMNS:
+        highs.setOptionValue("solver", "ipm")
     if time_limit is not None:
         highs.setOptionValue("time_limit", max(0.0, time_limit - (time.perf_counter() - begun)))
     highs.run()

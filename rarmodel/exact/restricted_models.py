@@ -82,10 +82,12 @@ class RestrictedModels:
     ----------
     solved
         Number of restricted models that were solved.
+    obstacle
+        Why there is no admissible schedule, as far as that is known; else empty.
     """
 
     def __init__(self, known: Known) -> None:
-        self.known, self.solved = known, 0
+        self.known, self.solved, self.obstacle = known, 0, ""
         self._ranking = Ranking(known)
         self._random, self._pool = self._ranking.random, self._ranking.pool
         self._size, self._seconds = float(FIRST_SIZE), SOLVE_SECONDS
@@ -123,7 +125,7 @@ class RestrictedModels:
 
     def _admissible(self, deadline: float) -> Incumbent | None:
         """The best admissible schedule to begin with."""
-        admissible, broken = first_incumbents(self._ranking, deadline)
+        admissible, broken, needed = first_incumbents(self._ranking, deadline)
         if admissible is not None:
             self._keep(admissible)
         if broken is None:
@@ -133,6 +135,12 @@ class RestrictedModels:
         self._extra = max(1, round(ROOM * broken.times.latest))
         repaired = self._improve(broken, now + share * (deadline - now), until_admissible=True)
         if repaired.violated:
+            self.obstacle = f"the nearest schedule breaks {repaired.broken}"
+            if needed > self._ranking.most:
+                self.obstacle = (
+                    f"the additions ask for about {needed:,} slots, and the instance has "
+                    f"{self._ranking.most:,}"
+                )
             return admissible
         return min((admissible or repaired, repaired), key=lambda one: one.rank)
 
@@ -278,8 +286,8 @@ class RestrictedModels:
                 high = min(window.end - slots, start + reach)
                 if way is mine:
                     low, high = min(low, start), max(high, start)
-                if low <= high:
-                    choices.append(Choice(way, slots, range(low, high + 1)))
+                if starts := self._ranking.slot_rules.starts(j, way, slots, low, high):
+                    choices.append(Choice.within(way, slots, starts))
             made[j] = tuple(choices)
         return made
 

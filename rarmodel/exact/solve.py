@@ -248,10 +248,16 @@ def _use_the_rest(known: Known) -> None:
         until = perf_counter() + ORDERS_SHARE * left if restricts else deadline
         if trials := search_orders(known, until):
             on.append(f"{trials:,} orders of the jobs")
-    if restricts and (models := RestrictedModels(known).run(deadline)):
-        on.append(f"{models:,} restricted models")
+    obstacle = ""
+    if restricts:
+        restricted = RestrictedModels(known)
+        if restricted.run(deadline):
+            on.append(f"{restricted.solved:,} restricted models")
+        obstacle = restricted.obstacle if known.schedule is None else ""
     if on:
         known.stopped = f"{why}; rarmodel spent the rest of the time on {' and '.join(on)}"
+    if obstacle:
+        known.stopped += f": {obstacle}"
 
 
 def _turn_to_ties(known: Known) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rarmodel.errors import listed
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
-from rarmodel.schema import Schedule, SlotTime
+from rarmodel.schema import Instance, Schedule, SlotTime
 from rarmodel.tabular import NONE, html_lines
 from rarmodel.tabular import number as told
 from rarmodel.verifier import Report
@@ -74,6 +74,9 @@ class Simulation:
         Where jobs are not complete: which jobs, and what keeps each of them from it, a line each.
     notes
         What one should know of the result, though nothing is wrong.
+    says_nothing
+        Figures that say nothing of this instance, so `lines` and `row` leave them out; see
+        `figures_without_meaning`.
     """
 
     instance: str
@@ -91,6 +94,7 @@ class Simulation:
     stopped: str = "finished"
     causes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    says_nothing: frozenset[str] = frozenset()
 
     @property
     def verified(self) -> bool:
@@ -107,7 +111,7 @@ class Simulation:
     def lines(self) -> dict[str, str]:
         """The result as a dictionary of names and formatted values."""
         one, slots = self.metrics, self.time.told
-        percentiles = told(one.p95_flow, ",.1f"), told(one.p99_flow, ",.1f")
+        percentiles = f"{told(one.p95_flow, ',.1f')}, {told(one.p99_flow, ',.1f')}"
         found = {
             "instance": self.instance,
             "policy": f"{self.policy}, placement {self.placement}",
@@ -115,7 +119,8 @@ class Simulation:
             "makespan": slots(one.makespan),
             "mean flow": slots(one.mean_flow, form=",.2f"),
             "median flow": slots(one.median_flow, form=",.1f"),
-            "95th and 99th percentile": ", ".join(percentiles),
+            "95th and 99th percentile": percentiles
+            + (" slots" if one.p95_flow is not None else ""),
             "greatest flow": slots(one.max_flow),
             "mean queueing": slots(one.mean_queueing, form=",.2f"),
             "utilisation": told(one.utilisation, ".1%"),
@@ -130,13 +135,13 @@ class Simulation:
             if proven.ratio is not None and proven.value is not None:
                 value = objective(name).told(proven.value, self.time)
                 found[name] = f"{value}, at most {proven.ratio:.3f} times the best"
-        return found
+        return {name: text for name, text in found.items() if name not in self.says_nothing}
 
     def row(self) -> dict[str, str]:
         """The result as a row of a table of policies."""
         one = self.metrics
         flow, most = self.proven.get("total-flow"), self.proven.get(MAKESPAN.name)
-        return {
+        found = {
             "policy": self.policy,
             "verified": "yes" if self.verified else "no",
             "makespan": told(one.makespan, ","),
@@ -152,6 +157,7 @@ class Simulation:
             "flow / bound": NONE if flow is None else told(flow.ratio, ".3f"),
             "seconds": f"{self.seconds:.2f}",
         }
+        return {name: text for name, text in found.items() if name not in self.says_nothing}
 
     def summary(self) -> dict[str, Any]:
         """The result as plain data: the output of `simulate --json`."""
@@ -186,3 +192,19 @@ class Simulation:
 
     def _repr_html_(self) -> str:
         return html_lines(f"Simulation of {self.policy}", self.lines())
+
+
+def figures_without_meaning(instance: Instance) -> frozenset[str]:
+    """Figures that say nothing of an instance, unless they are its objectives.
+
+    The cost without prices, lateness without due slots and deadlines, and preemptions where no job
+    can be interrupted.
+    """
+    found = set[str]()
+    if instance.cluster.prices_per_gpu_hour is None:
+        found.add("cost")
+    if all(job.due is None and job.deadline is None for job in instance.jobs):
+        found |= {"late-jobs", "max-tardiness", "total-tardiness"}
+    if instance.preemption is None:
+        found.add("preemptions")
+    return frozenset(found) - set(instance.objectives)

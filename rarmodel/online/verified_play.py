@@ -34,7 +34,7 @@ from .placement import CONTENTION_AWARE, Placement
 from .play import Played, Progress, play
 from .policies.priorities import SRTF
 from .policy import Policy
-from .simulation import Proven, Simulation
+from .simulation import Proven, Simulation, figures_without_meaning
 
 LATE = frozenset({"deadline", "horizon"})
 """Constraints that a policy may break: it is not told what would keep them."""
@@ -79,7 +79,7 @@ def simulate(
     done = bool((played.completion < NEVER).all())
     schedule = report = None
     if done:
-        schedule = schedule_of(instance, played.jobs, played.stays, policy.name)
+        schedule = schedule_of(instance, played.jobs, played.stays, policy.name, placement.name)
         report = verify(instance, schedule)
         _require_sound(instance, policy, played, report)
     index = played.jobs.index[played.completion == NEVER]
@@ -104,6 +104,7 @@ def simulate(
         stopped=stopped,
         causes=played.causes,
         notes=notes_on(instance, policy),
+        says_nothing=figures_without_meaning(instance),
     )
 
 
@@ -131,6 +132,7 @@ def _not_played(
         stopped="a job can never complete, so nothing was played",
         causes=lines,
         notes=notes_on(instance, policy),
+        says_nothing=figures_without_meaning(instance),
     )
 
 
@@ -241,7 +243,13 @@ def _require_sound(instance: Instance, policy: Policy, played: Played, report: R
         )
 
 
-def schedule_of(instance: Instance, jobs: Jobs, stays: Sequence[Stay], method: str) -> Schedule:
+def schedule_of(
+    instance: Instance,
+    jobs: Jobs,
+    stays: Sequence[Stay],
+    method: str,
+    placement: str | None = None,
+) -> Schedule:
     """The schedule of stays in which every job has completed."""
     numbered = gpu_assignment.number_gpus(
         instance.cluster, [_with_gpus(instance, jobs, one) for one in stays]
@@ -254,6 +262,7 @@ def schedule_of(instance: Instance, jobs: Jobs, stays: Sequence[Stay], method: s
         schema_version=1,
         instance=instance.name,
         method=method,
+        placement=placement,
         time=None,
         bound=None,
         assignments=tuple(

@@ -20,6 +20,32 @@ Price = Annotated[int, Field(strict=True, ge=0)]
 """A whole number of at least 0, of any size."""
 
 
+class LimitUse(Record):
+    """What jobs use of a resource, or of the cap of a tenant."""
+
+    kind: Literal["resource", "tenant"]
+    """Whether it is a resource, or the cap of a tenant."""
+
+    name: Name
+    """Name of the resource or the tenant."""
+
+
+class ExclusiveJobs(Record):
+    """Jobs of which no two run at once. Each uses 1 while it runs, and there is 1."""
+
+    kind: Literal["exclusive-jobs"]
+    """Kind of what is shared."""
+
+    jobs: Annotated[tuple[Name, ...], Field(min_length=1)]
+    """The jobs. Any two of them need more than there is: of all GPUs, of a resource, or of the cap
+    of a tenant."""
+
+
+Shared = Annotated[LimitUse | ExclusiveJobs, Field(discriminator="kind")]
+"""What jobs share instead of all GPUs. Where there is a unit, amounts are multiples of it: the
+greatest number of which all that jobs use is a multiple."""
+
+
 class EachJob(Record):
     """Each job by itself: when it completes at the earliest, or what it pays at the least."""
 
@@ -56,7 +82,7 @@ class Rounded(Record):
 
 
 class GpuPrices(Record):
-    """Prices of GPUs over time.
+    """Prices over time of GPUs, or of something else that jobs share.
 
     What all jobs pay, and add to the objective, is at least the sum of `least`, and they pay at
     most `room`. With `below`, no schedule has a value of at most `below`, as jobs would pay more
@@ -69,12 +95,15 @@ class GpuPrices(Record):
     below: ExactValue | None = None
     """A value that is too small, of an objective that is the greatest of terms."""
 
+    of: Shared | None = None
+    """What has these prices; absent for GPUs."""
+
     edges: Annotated[tuple[NonNegativeInteger, ...], Field(min_length=2)]
     """Slots at which prices change, the end last. Before the first and from the last on, GPUs cost
     nothing."""
 
     kinds: Annotated[tuple[PricedServers, ...], Field(min_length=1)]
-    """Each server is in one of them."""
+    """Each server is in one of them. With `of` there is one, of all servers."""
 
     rounded: Rounded | None = None
     """Count rings or slots as more than they are; then all servers have one price."""
@@ -86,14 +115,20 @@ class GpuPrices(Record):
     """By job, what it pays and adds to the objective at the least. A job that is missing: 0."""
 
     room: Price
-    """What all GPUs cost."""
+    """What all GPUs cost, or all that there is of `of`."""
 
 
 class OneMachine(Record):
-    """All GPUs as one machine that does one job after another, for sums of completions."""
+    """All GPUs as one machine that does one job after another, for sums of completions.
+
+    With `of`, the machine is as fast as there is at most of that at once.
+    """
 
     kind: Literal["one-machine"]
     """Kind of the argument."""
+
+    of: Shared | None = None
+    """What makes the machine; absent for all GPUs."""
 
     rule: Literal["shortest-first", "heaviest-first"]
     """The least remaining area first; or the greatest weight by area, and its mean busy time."""

@@ -215,6 +215,9 @@ class Schedule(Record):
     method: Name
     """The method that made the schedule."""
 
+    placement: Name | None = None
+    """The placement that chose the GPUs for an online policy; left out for other methods."""
+
     time: SlotTime | None = None
     """Length of the slots and time of slot 0, so that each start has a clock time."""
 

@@ -7,19 +7,16 @@ reservations hold (`Reserved`), and what is used elsewhere beyond the share of o
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rarmodel.errors import Problem
+from rarmodel.workloads.licences import licences_in
 
 from .records import LICENCE_KEYS, lines
 from .slurm_jobs import HOLDING, SlurmJob
 from .slurm_values import value
-
-_ONE = re.compile(r"([^\s:*|]+?)(?:[:*](\d+))?")
-"""A licence in a request, with its number; Slurm 2.4 wrote `*`."""
 
 
 class Licence(NamedTuple):
@@ -63,14 +60,7 @@ def licences_asked(job: SlurmJob) -> dict[str, int]:
     A request that leaves Slurm the choice, such as `a|b`, is one name that no licence has.
     """
     text = value(job.record, "LicensesAlloc") if job.state in HOLDING else ""
-    text = text or value(job.record, "Licenses")
-    found = Counter[str]()
-    for part in filter(None, re.split("[,;]", text)):
-        one = _ONE.fullmatch(part)
-        if one is None:
-            return {text: 1}
-        found[one[1]] += int(one[2] or 1)
-    return dict(found)
+    return licences_in(text or value(job.record, "Licenses"))
 
 
 class LicencesLeft:

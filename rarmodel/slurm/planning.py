@@ -37,6 +37,8 @@ class Planned:
     ----------
     job
         Its id.
+    user
+        Whose it is; empty if that is not told.
     gpus
         Number of GPUs on each node.
     start, end
@@ -50,6 +52,7 @@ class Planned:
     """
 
     job: str
+    user: str
     gpus: Mapping[str, int]
     start: int
     end: int
@@ -108,6 +111,7 @@ class Plan:
         return [
             {
                 "job": one.job,
+                "user": one.user or NONE,
                 "GPUs": " + ".join(f"{n} on {', '.join(nodes)}" for n, nodes in _alike(one.gpus)),
                 "starts": self._clock(one.start),
                 "ends": self._clock(one.end),
@@ -155,6 +159,7 @@ class Plan:
             "jobs": [
                 {
                     "job": one.job,
+                    "user": one.user or None,
                     "gpus": dict(one.gpus),
                     "start": one.start,
                     "end": one.end,
@@ -217,6 +222,17 @@ class Plan:
             ),
             "last end": self._clock(result.makespan),
         }
+
+    def headline(self) -> str:
+        """The gain in a sentence; empty if there is nothing to compare."""
+        own, others = self._mean_wait(self.result), self._mean_wait(self.slurm)
+        if own is None or others is None:
+            return ""
+        if own == others:
+            return f"The mean wait stays {duration(own)}."
+        verb = "falls" if own < others else "rises"
+        by = duration(abs(others - own))
+        return f"The mean wait {verb} by {by}, from {duration(others)} to {duration(own)}."
 
     def _gain(self) -> str:
         """The gain in the user's terms."""
@@ -302,6 +318,7 @@ def _jobs(instance: Instance, result: Result, by_slurm: Result) -> list[Planned]
     found = [
         Planned(
             job=one.job,
+            user=jobs[one.job].tenant or "",
             gpus={server: len(gpus) for server, gpus in one.gpus.items()},
             start=one.start,
             end=ends[one.job] or one.start,

@@ -126,6 +126,11 @@ class Reading(NamedTuple):
         )
 
 
+def _users(fields: Iterable[Fields]) -> list[str]:
+    """The users whose jobs they are: tenants without caps."""
+    return sorted({one["tenant"] for one in fields if one["tenant"] is not None})
+
+
 def _told(note: str, ids: Sequence[str]) -> str:
     few = ", ".join(ids[:FEW]) + (", …" if len(ids) > FEW else "")
     return f"{counted(len(ids), 'job')}: {note} ({few})"
@@ -322,7 +327,7 @@ class _Reader:
         for name in self.licences.unknown_to(job):
             note = f"licence {name!r} is not one that Slurm lists, so it is not planned"
             self.notes[note].append(job.id)
-        return {"name": job.id, **fields, "iterations": slots}
+        return {"name": job.id, **fields, "iterations": slots, "tenant": job.user or None}
 
     def _slots_of_work(self) -> Fields:
         """An iteration that exchanges nothing, and takes a slot on any number of servers."""
@@ -448,6 +453,7 @@ class _Reader:
                         "contention": self.contention,
                         "objective": self.choices.objective,
                         **self.licences.resources_for(fields),
+                        "tenants": [{"name": user} for user in _users(fields)],
                         "jobs": fields,
                     }
                 )

@@ -9,6 +9,7 @@ from typing import Any
 from rarmodel.schema.problems import show
 
 from .gres import gpus_of_gres, gpus_of_tres, has_parts
+from .licences import licences_in, licences_of_tres
 from .table_cells import CellError, Cells, Moment, duration, elapsed, epoch, text
 from .trace_format import PART, Format, TraceJob
 
@@ -20,7 +21,7 @@ _UNFINISHED = {
 _STEP = "a step of a job, which has a row of its own"
 _CURE = "run sacct --parsable2 with --format JobID,State,Account,Partition,Submit,Start,ElapsedRaw"
 _WHOLE = "cut short by sacct; --parsable2 writes it whole"
-_NAMED = ("JobID", "JobIDRaw", "Partition", "Account", "User")
+_NAMED = ("JobID", "JobIDRaw", "Partition", "Account", "User", "Licenses")
 _STATES = {"0": "PENDING", "1": "RUNNING", "2": "SUSPENDED"}
 """States of Slurm's data base by number, as far as they matter."""
 _GPU_IDS = ("1001", "1002")
@@ -66,7 +67,16 @@ def _sacct(cells: Cells) -> TraceJob:
         gpu_types=tuple(kind for kind in asked or held if kind),
         partition=text(cells, "Partition"),
         notes=(*notes, *more),
+        licences=_licences(cells),
     )
+
+
+def _licences(cells: Cells) -> tuple[tuple[str, int], ...]:
+    """What a job asked for, or else the licences among its trackable resources."""
+    asked = text(cells, "Licenses")
+    found = {} if asked.endswith("+") else licences_in(asked)
+    found = found or licences_of_tres(text(cells, "AllocTRES") or text(cells, "ReqTRES"))
+    return tuple(sorted((name, number) for name, number in found.items() if number))
 
 
 def _held(cells: Cells, tres: str, gres: str) -> tuple[dict[str, int], bool]:
@@ -146,6 +156,7 @@ _FIELDS = {
     "ElapsedRaw": "time.elapsed",
     "AllocTRES": "tres.allocated",
     "ReqTRES": "tres.requested",
+    "Licenses": "licenses",
 }
 
 

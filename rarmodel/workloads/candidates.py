@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rarmodel import registry
 from rarmodel.errors import UsageError
 
 from .import_choices import Choices
+from .licences import Count, why_lacking
 from .model_profiles import Profile, assigned_model, is_type, known_model, profile_of
 from .site import Place, Site
 from .table_cells import LONGEST, Moment
@@ -36,6 +38,8 @@ class Candidate(NamedTuple):
     profiles
         Profile of the model on each type of GPU on which it may run; under None if its times are
         the same on all.
+    licences
+        How many it held of each licence that the trace names.
     """
 
     line: int
@@ -46,6 +50,7 @@ class Candidate(NamedTuple):
     tenant: str
     place: Place
     profiles: Mapping[str | None, Profile]
+    licences: Mapping[str, int] = MappingProxyType({})
 
 
 class Books:
@@ -73,6 +78,7 @@ def candidates(
     window: Window | None,
     fallback: str | None,
     books: Books,
+    counts: Mapping[str, Count],
 ) -> list[Candidate]:
     """Rows that may become jobs, in order of submission; the books say why others do not.
 
@@ -86,6 +92,8 @@ def candidates(
         Model of jobs whose model is unknown; None for a random one each.
     books
         Where rows left out and assumptions go.
+    counts
+        How many there are of each licence.
 
     Raises
     ------
@@ -105,6 +113,7 @@ def candidates(
         books.gpu_hours[line] = job.gpu_hours
         place = site.place(job.gpu_types, job.partition)
         reason = _why_not(job, site, place, choices, window, outside)
+        reason = reason or why_lacking(dict(job.licences), counts)
         if job.name and not reason and line in trace.copies:
             reason = "a copy of an earlier row"
         if reason:
@@ -137,7 +146,10 @@ def candidates(
         if window and job.submit and job.submit.seconds < window.first:
             books.note(line, "submitted before the window and waiting at its start")
         tenant = job.tenant if choices.keeps_time else ""
-        found.append(Candidate(line, name, gpus, seconds, job.submit, tenant, place, profiles))
+        licences = dict(job.licences)
+        found.append(
+            Candidate(line, name, gpus, seconds, job.submit, tenant, place, profiles, licences)
+        )
     return sorted(found, key=_by_submission)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
-from rarmodel.schema import Cluster, Contention, Instance, Job
+from rarmodel.schema import Cluster, Contention, Instance, Job, Resource
 from rarmodel.schema.instance import Preemption, Tenant
 from rarmodel.schema.problems import problems_of
 
@@ -21,6 +21,7 @@ from .candidates import NO_DURATION, Books, Candidate, candidates
 from .dealt import kept_to_trees
 from .generate import with_safe_horizon
 from .import_choices import Choices
+from .licences import Count, counts_of, kept_of_licences
 from .model_profiles import Profile, require_model
 from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
@@ -63,6 +64,7 @@ def import_trace(
     *,
     trees: Sequence[Tree] = (),
     outside: Sequence[str] = (),
+    licences: Mapping[str, int] | None = None,
 ) -> Imported:
     """Make an instance from a trace; its jobs are in order of submission.
 
@@ -78,6 +80,8 @@ def import_trace(
     A type of GPU that the row names binds the job if the cluster has several types; so does a
     partition that does not have all servers.
 
+    Licences are resources: as many as `licences` says, or else as jobs of the trace held at once.
+
     Parameters
     ----------
     source
@@ -91,6 +95,8 @@ def import_trace(
     trees, outside
         Trees of switches that no switch joins, and nodes that the cluster lacks as they are below
         no switch.
+    licences
+        How many there are of each licence, as far as that is known.
 
     Raises
     ------
@@ -118,14 +124,15 @@ def import_trace(
             books.leave_out(line, reason)
     site = Site(cluster, partitions or {})
     window = absolute(asked, trace.submissions, zone) if asked else None
-    found = candidates(trace, site, choices, window, fallback, books)
+    counts = counts_of((job for _, job in trace.jobs), licences or {})
+    found = candidates(trace, site, choices, window, fallback, books, counts)
     found = kept_to_trees(found, cluster, trees, books)
     if not choices.contention:
         found = [candidate._replace(profiles=_without_gradient(candidate)) for candidate in found]
         contention = contention.model_copy(update={"overhead_ms_per_server": 0.0})
     rows = len(trace.jobs) + sum(map(len, trace.invalid.values()))
     instance, used, slots = _instance(
-        trace, found, cluster, contention, choices, window, books, rows
+        trace, found, cluster, contention, choices, counts, window, books, rows
     )
     hours = choices.slot_seconds / 3600
     account = Account(
@@ -141,6 +148,7 @@ def import_trace(
         kept=(
             *_kept_of_time(trace, used, slots),
             *_kept_of_places(site, used),
+            *kept_of_licences([one.licences for one in used], counts),
             *_kept_of_switches(outside),
         ),
     )
@@ -197,7 +205,7 @@ def _slots(candidate: Candidate, choices: Choices) -> int:
     return max(1, math.floor(candidate.seconds / choices.slot_seconds + 0.5))
 
 
-def _job(candidate: Candidate) -> dict[str, Any]:
+def _job(candidate: Candidate, counts: Mapping[str, Count]) -> dict[str, Any]:
     (kind, first), *_ = candidate.profiles.items()
     times = {
         name: {
@@ -220,7 +228,15 @@ def _job(candidate: Candidate) -> dict[str, Any]:
         job["tenant"] = candidate.tenant
     if candidate.place.servers is not None:
         job["servers"] = candidate.place.servers
+    if known := {name: n for name, n in candidate.licences.items() if name in counts}:
+        job["resources"] = known
     return job
+
+
+def _resources(jobs: Iterable[Job], counts: Mapping[str, Count]) -> tuple[Resource, ...]:
+    """The licences that jobs use."""
+    names = sorted({name for job in jobs for name in job.resources or ()})
+    return tuple(Resource(name=name, capacity=float(counts[name].number)) for name in names)
 
 
 def _instance(
@@ -229,6 +245,7 @@ def _instance(
     cluster: Cluster,
     contention: Contention,
     choices: Choices,
+    counts: Mapping[str, Count],
     window: Window | None,
     books: Books,
     rows: int,
@@ -240,7 +257,7 @@ def _instance(
         message = f"{len(found):,} jobs; at most {MAX_JOBS:,} are supported"
         cure = "--window, --group or --max-jobs chooses among them"
         raise InputError([Problem("", f"{message}; {cure}")], trace.source)
-    draft = _draft(trace, found, cluster, contention, choices)
+    draft = _draft(trace, found, cluster, contention, choices, counts)
     slots = None
     if choices.keeps_time:
         slots = calendar([one.submitted for one in found], window, choices.slot_seconds, trace.zone)
@@ -269,6 +286,8 @@ def _instance(
     if draft.tenants:
         named = dict.fromkeys(job.tenant for job in jobs if job.tenant)
         changes["tenants"] = tuple(Tenant(name=name) for name in sorted(named))
+    if draft.resources:
+        changes["resources"] = _resources(jobs, counts)
     if choices.restore_seconds is not None:
         changes["preemption"] = Preemption(restore_seconds=float(choices.restore_seconds))
     if slots is not None and slots.origin is not None:
@@ -283,8 +302,11 @@ def _draft(
     cluster: Cluster,
     contention: Contention,
     choices: Choices,
+    counts: Mapping[str, Count],
 ) -> Instance:
     """An instance with a job of one iteration for each candidate."""
+    used = sorted({name for one in found for name in one.licences} & counts.keys())
+    licences = [{"name": name, "capacity": counts[name].number} for name in used]
     name = Path(trace.source).name.split(".")[0] or "trace"
     tenants = sorted({candidate.tenant for candidate in found if candidate.tenant})
     try:
@@ -300,7 +322,8 @@ def _draft(
                 "cluster": cluster,
                 "contention": contention,
                 **({"tenants": [{"name": name} for name in tenants]} if tenants else {}),
-                "jobs": [_job(candidate) for candidate in found],
+                **({"resources": licences} if licences else {}),
+                "jobs": [_job(candidate, counts) for candidate in found],
             }
         )
     except ValidationError as error:

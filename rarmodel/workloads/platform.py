@@ -34,6 +34,8 @@ class Platform(NamedTuple):
         The servers of its partitions.
     trees, outside
         Trees of switches that no switch joins, and nodes that were left out: see `SlurmCluster`.
+    licences
+        How many there are of each licence that `slurm.conf` lists.
     """
 
     cluster: Cluster
@@ -41,6 +43,7 @@ class Platform(NamedTuple):
     partitions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     trees: tuple[Tree, ...] = ()
     outside: tuple[str, ...] = ()
+    licences: Mapping[str, int] = MappingProxyType({})
 
 
 class _File(NamedTuple):
@@ -113,7 +116,9 @@ def platform_of(
     else:
         slurm = SlurmCluster(file.cluster or _equal(servers, gpus_per_server, used), {})
     merged = _contention(file.contention, dict(contention or {}))
-    return Platform(slurm.cluster, merged, slurm.partitions, slurm.trees, slurm.outside)
+    return Platform(
+        slurm.cluster, merged, slurm.partitions, slurm.trees, slurm.outside, slurm.licences
+    )
 
 
 def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cluster:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem
@@ -21,6 +22,7 @@ from rarmodel.schema.problems import show
 
 from .cluster_rates import Rates, cluster_of
 from .gres import gpus_of_gres
+from .licences import licences_in
 from .switch_trees import Switch, Topology, Tree, topology_of
 from .table_cells import CellError
 from .trace_table import decoded
@@ -65,12 +67,15 @@ class SlurmCluster(NamedTuple):
         Trees of switches that no switch joins, if there are several: no ring may cross them.
     outside
         Nodes below no switch. Slurm places no job there, so they are left out.
+    licences
+        How many there are of each licence of the cluster.
     """
 
     cluster: Cluster
     partitions: Mapping[str, tuple[str, ...]]
     trees: tuple[Tree, ...] = ()
     outside: tuple[str, ...] = ()
+    licences: Mapping[str, int] = MappingProxyType({})
 
 
 def slurm_cluster(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Cluster:
@@ -107,7 +112,16 @@ def read_slurm(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Slur
         _partitions(lines, nodes),
         found.trees if len(found.trees) > 1 else (),
         found.outside,
+        _licences(lines),
     )
+
+
+def _licences(lines: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """The licences of the cluster; the last line counts, as in Slurm."""
+    found: dict[str, int] = {}
+    for line in _settings(lines, "Licenses"):
+        found = licences_in(line.settings["licenses"])
+    return found
 
 
 def _topology(path: str, nodes: Collection[str]) -> Topology:

@@ -41,6 +41,8 @@ class TraceJob(NamedTuple):
         Types of GPU to which it is bound, any of them; empty if to none.
     partition
         Slurm partition, or several separated by commas; empty if unknown.
+    licences
+        Names of licences, and how many the job held of each.
     notes
         Assumptions about the row, such as which of two cells that contradict each other is used.
     """
@@ -59,6 +61,7 @@ class TraceJob(NamedTuple):
     gpu_types: tuple[str, ...] = ()
     partition: str = ""
     notes: tuple[str, ...] = ()
+    licences: tuple[tuple[str, int], ...] = ()
 
     @property
     def gpu_hours(self) -> float:

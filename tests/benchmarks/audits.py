@@ -1,4 +1,4 @@
-"""The paper's claims on every bundled instance, as the two tables of docs/audit.md.
+"""The paper's claims on every bundled instance, as the two tables of docs/notes/audit.md.
 
     python tests/benchmarks/audits.py [SECONDS]
 

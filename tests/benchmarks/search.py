@@ -16,7 +16,10 @@ from rarmodel.methods import Result
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import LinearDegradation
 
-POLICIES = ("sjf-bco", "first-fit", "list-scheduling", "random")
+POLICIES = (
+    *("fifo-backfill", "shortest-first"),
+    *("sjf-bco", "first-fit", "list-scheduling", "random"),
+)
 
 
 def instances(options: argparse.Namespace) -> list[Instance]:

@@ -2,11 +2,11 @@
 
 Run with `python tests/benchmarks/time_indexed.py [--model-only] [SOLVER...]`; without solvers on
 all that are installed and have no limit on size. With `--model-only` the formulation's model must
-prove alone, as the textbook's does; without it, as in the tables of docs/performance.md, it has
-rarmodel's bounds, search and proof beside it. Instances: random stars of servers of 2 and 4 GPUs,
-jobs of 1 to 4 GPUs (in the largest family two of 6), with heuristics above the simple bounds. The
-speed-up is a geometric mean. The textbook model gets the instance's horizon, which is the upper end
-of the range of makespans, and as much time; where it needs more, the speed-up is understated.
+prove alone, as the textbook's does; without it, as in the tables of docs/notes/performance.md, it
+has rarmodel's bounds, search and proof beside it. Instances: random stars of servers of 2 and 4
+GPUs, jobs of 1 to 4 GPUs (in the largest family two of 6), with heuristics above the simple bounds.
+The speed-up is a geometric mean. The textbook model gets the instance's horizon, which is the upper
+end of the range of makespans, and as much time; where it needs more, the speed-up is understated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Size of `time-indexed` and time to build it, on instances of the library and without contention.
 
 Run with `python tests/benchmarks/time_indexed_sizes.py [INSTANCE...]`; the table is in
-docs/formulations/time-indexed.md. The horizon is the makespan of `fifo-backfill`. Models of more
+docs/notes/formulations.md. The horizon is the makespan of `fifo-backfill`. Models of more
 than two million terms by the formulation's own estimate are not built. Instances `… quiet` are the
 same without gradients and overhead. Seconds are of the processor.
 """

@@ -48,6 +48,7 @@ def test_the_name_of_a_run_is_stable() -> None:
         {"data": {}},
         {"seed": 8},
         {"solver_version": "1"},
+        {"start": {}},
         {"rarmodel": "0.2.0"},
     ],
 )
@@ -191,3 +192,102 @@ def test_loading_what_a_process_needs_is_light() -> None:
         [sys.executable, "-c", script], capture_output=True, check=True, text=True
     ).stdout
     assert shown.strip() == "[]"
+
+
+def start_of_one(folder: Path) -> dict[str, object]:
+    """A schedule of the instance `one`, in a file beside it: job after job on a GPU."""
+    result = rarmodel.solve(folder / "one.json", method="first-fit")
+    assert result.schedule is not None
+    text = rarmodel.to_json(result.schedule)
+    (folder / "start.json").write_text(text)
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+STARTED = """\
+name: started
+instances:
+  - {instance: one.json, start: start.json}
+  - one.json
+methods: [random]
+policies: [fifo-backfill]
+formulations:
+  - {formulation: busy-time, solvers: [highs], options: {solver_options: [{presolve: "off"}, {}]}}
+"""
+
+
+def test_solves_of_an_instance_have_its_start(folder: Path) -> None:
+    start = start_of_one(folder)
+    runs = plan_campaigns([write_campaign(folder, STARTED)]).runs
+    assert [run.task.start for run in runs] == [start, start, start, None] + [None] * 4
+    assert [run.source_parameters for run in runs[:4]] == [{"start": "start.json"}] * 3 + [{}]
+    assert len({run.task.run for run in runs}) == 7  # The policy starts from nothing.
+
+
+def test_a_formulation_has_options_of_its_solver(folder: Path) -> None:
+    start_of_one(folder)
+    runs = plan_campaigns([write_campaign(folder, STARTED)]).runs
+    given = [run.task.options.get("solver_options") for run in runs[:4]]
+    assert given == [None, {"presolve": "off"}, {}, None]
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "message"),
+    [
+        (
+            "instances: [{instance: one.json, start: none.json}]\nmethods: [random]",
+            "instances[0].start",
+            "no such file",
+        ),
+        (
+            "instances: [{instance: two-servers, start: start.json}]\nmethods: [random]",
+            "instances[0].start",
+            "the schedule is not feasible",
+        ),
+        (
+            "instances: [{generate: small, start: start.json}]\nmethods: [random]",
+            "instances[0].start",
+            "a schedule is of one instance",
+        ),
+        (
+            (
+                "instances: [one.json]\n"
+                "methods: [{method: random, options: {solver_options: {presolve: x}}}]"
+            ),
+            "methods[0]",
+            "solver_options is for formulations",
+        ),
+        (
+            (
+                "instances: [one.json]\nformulations: [busy-time]\n"
+                "options: {solver_options: {presolve: x}}"
+            ),
+            "formulations[0]",
+            "solver_options need the solver whose words they are",
+        ),
+        (
+            (
+                "instances: [one.json]\nformulations: [{formulation: busy-time, solvers: [highs], "
+                "options: {solver_options: {presolv: x}}}]"
+            ),
+            "formulations[0]",
+            "has no option 'presolv'",
+        ),
+        (
+            (
+                "instances: [one.json]\nformulations: [{formulation: busy-time, solvers: [highs], "
+                "options: {solver_options: {presolve: [x]}}}]"
+            ),
+            "solver_options",
+            "",
+        ),
+    ],
+)
+def test_wrong_starts_and_options_of_solvers_are_told(
+    folder: Path, line: str, place: str, message: str
+) -> None:
+    start_of_one(folder)
+    path = write_campaign(folder, f"name: wrong\n{line}\n")
+    with pytest.raises(InputError) as error:
+        plan_campaigns([path])
+    assert place in str(error.value)
+    assert message in str(error.value)

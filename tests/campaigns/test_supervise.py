@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ def work_of(
 ) -> Work:
     """Work on the instance of the working folder."""
     text = canonical_instance(read_instance("one.json"))
+    own: dict[str, Any] = {"rarmodel": version} if version else {}
     task = Task(
         instance=digest(text),
         method=method if method == "sjf-bco" else f"campaign_methods:{method}",
@@ -31,7 +33,7 @@ def work_of(
         options={"threads": 1},
         data=None,
         seed=0,
-        **({"rarmodel": version} if version else {}),
+        **own,
     )
     return Work(task.run, task, text, seconds, memory_mb)
 

@@ -249,7 +249,7 @@ def test_models_are_compared_without_other_answers(
     path.write_text(COMPARED, encoding="utf-8")
     outcome = invoke("calibrate", path, "--compare-models", *words)
     assert outcome.code == 2
-    others = "--nccl-tests, --message-mb, --model and --output"
+    others = "--nccl-tests, --message-mb, --contention model=… and --output"
     assert outcome.lines == [f"--compare-models needs TABLE, and goes without {others}"]
 
 

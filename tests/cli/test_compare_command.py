@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from documents import instance_data, job_data
 
-from rarmodel.api.solving import solvers_for
+from rarmodel.api.formulation_choices import solvers_for
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 
 if TYPE_CHECKING:

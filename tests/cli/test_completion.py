@@ -84,7 +84,13 @@ def own_names(kind: Kind, *, but: str = "") -> set[str]:
         ),
         ("rarmodel generate ", set(FAMILIES), None),
         ("rarmodel import trace.csv --format ", set(FORMATS), None),
-        ("rarmodel import trace.csv --model resnet15", {"resnet152"}, None),
+        ("rarmodel import trace.csv --default-model resnet15", {"resnet152"}, None),
+        (
+            "rarmodel import trace.csv --cluster servers=2,net",
+            {"servers=2,network-gbps="},
+            "file",
+        ),
+        ("rarmodel generate --contention no", {"none"}, None),
         (
             "rarmodel campaign run figure",
             {"figures", *(f"figure-{i}" for i in range(4, 8))},

@@ -13,6 +13,9 @@ import pytest
 import rarmodel as public
 from rarmodel import registry
 from rarmodel.cli.commands import rarmodel
+from rarmodel.cli.help_panels import COMMANDS as GROUPS
+from rarmodel.cli.help_panels import OPTIONS as OPTION_GROUPS
+from rarmodel.cli.help_panels import ORDER, panels_of
 from rarmodel.defaults import AUTO, DEFAULT_METHOD
 from rarmodel.kinds import LISTED
 
@@ -136,3 +139,33 @@ def test_a_default_in_the_help_is_the_one_that_is_taken(
     text = invoke("solve", "--help").out
     assert f"By default {DEFAULT_METHOD}." in text
     assert f"By default {AUTO}:" in text
+
+
+def test_commands_are_in_groups_and_none_is_left_over(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(rarmodel.commands)
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = invoke("--help").out
+    assert re.findall(r"╭─ (\w+) ─", shown) == ["Options", *GROUPS]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_are_in_groups_and_each_in_one(name: str) -> None:
+    inner = name.partition(" ")[2]
+    panels = panels_of(inner, COMMANDS[name])
+    in_panels = [option for some in panels.values() for option in some]
+    options = [one for one in COMMANDS[name].params if isinstance(one, click.Option)]
+    assert sorted(in_panels) == sorted(max(one.opts, key=len) for one in options)
+    assert list(panels) == [group for group in ORDER if group in panels]
+
+
+def test_every_option_of_a_group_exists() -> None:
+    names = {max(one.opts, key=len).removeprefix("--") for one in OPTIONS.values()}
+    assert {option for some in OPTION_GROUPS.values() for option in some} <= names
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_tells_no_range_of_numbers(invoke: Invoke, name: str) -> None:
+    assert not re.search(r"\[[^\]]*x[<>]=?", invoke(*name.split()[1:], "--help").out)

@@ -142,7 +142,7 @@ def test_columns_of_any_file(invoke: Invoke) -> None:
         ([*HERE, "--output", "-", "--json"], "both write to stdout"),
         ([*HERE, "--column", "gpus"], "FIELD=COLUMN is expected"),
         ([*HERE, "--column", "gpus=a", "--column", "gpus=b"], "gpus is given twice"),
-        ([*HERE, "--no-contention", "--alpha", "1"], "--no-contention excludes --alpha"),
+        ([*HERE, "--no-contention", "--alpha", "1"], "--contention none excludes alpha"),
         ([*HERE, "--output", "/nowhere/at/all.json"], "cannot be written"),
         (["--cluster", "none.json"], "none.json: cannot be read"),
         (["--slurm-conf", "none.conf"], "none.conf: cannot be read"),

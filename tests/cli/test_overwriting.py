@@ -39,7 +39,7 @@ COMMANDS = [
     "slurm read --profiles F --output F",
     "slurm read --cluster F --output F",
     "slurm plan F --output F",
-    "slurm plan F --picture F",
+    "slurm plan F --plot F",
     "slurm apply F --script F",
     "testbed run F --output F",
     "testbed play F other --output F",
@@ -107,7 +107,7 @@ def test_a_file_on_standard_input_is_one_that_is_read(folder: Path) -> None:
     "command",
     [
         "calibrate F --output new.png --plot ./new.png",
-        "slurm plan F --output new.svg --picture new.svg",
+        "slurm plan F --output new.svg --plot new.svg",
     ],
 )
 def test_two_outputs_are_two_files(invoke: Invoke, folder: Path, command: str) -> None:

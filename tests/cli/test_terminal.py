@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -13,17 +14,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 from documents import instance_data, replaced, schedule_data
-from rich.table import Table
 
 from rarmodel.cli.terminal import (
     ClosedOutput,
+    Doing,
     answer,
     answer_json,
+    compilation_shown,
     forecast,
     progress,
     say,
     show,
+    show_lines,
+    show_text,
 )
+from rarmodel.cli.text_tables import TextTable, prose, words
 from rarmodel.errors import InputError
 from rarmodel.files import read_instance
 from rarmodel.online import Progress
@@ -120,8 +125,8 @@ def test_an_answer_that_is_lost_is_an_error_of_the_input_kind(
 
 
 def _table() -> None:
-    table = Table("a")
-    table.add_row("b")
+    table = TextTable(None, [words("a")])
+    table.add("b")
     show(table)
 
 
@@ -131,10 +136,12 @@ def _table() -> None:
         lambda: answer("42"),
         lambda: answer_json("42"),
         _table,
+        lambda: show_lines({"a": "b"}),
+        lambda: show_text("a"),
         lambda: progress().__enter__(),
         lambda: forecast().__enter__(),
     ],
-    ids=["text", "json", "table", "solve", "simulate"],
+    ids=["text", "json", "table", "lines", "sentence", "solve", "simulate"],
 )
 def test_closed_stdout_is_reported_and_before_long_work(
     monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]
@@ -226,9 +233,9 @@ def test_message_to_a_reader_that_has_gone_away_is_dropped(
 
 
 def test_table_takes_names_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    table = Table("name")
+    table = TextTable(None, [words("name")])
     for name in ("[red]x[/red]", "[/]", ":smile:", "a\\", "[link=x]y"):
-        table.add_row(name)
+        table.add(name)
     show(table)
     out = capsys.readouterr().out
     for name in ("[red]x[/red]", "[/]", ":smile:", "a\\", "[link=x]y"):
@@ -239,23 +246,23 @@ def test_row_of_a_piped_table_is_one_line_of_any_length(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "5")
-    table = Table("name", "what", box=None)
-    table.add_row("x" * 3000, "word " * 600)
+    table = TextTable(None, [words("name"), prose("what")])
+    table.add("x" * 3000, "word " * 600)
     show(table)
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
-def test_table_on_a_terminal_folds_to_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_on_a_terminal_goes_on_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     out = Terminal()
     monkeypatch.setattr(sys, "stdout", out)
-    table = Table("name")
-    table.add_column("what", overflow="fold")
-    table.add_row("x", "y" * 100)
+    table = TextTable(None, [words("name"), prose("what")])
+    table.add("x", "yes " * 25)
     show(table)
     lines = out.getvalue().splitlines()
     assert len(lines) > 3
-    assert out.getvalue().count("y") == 100
+    assert max(map(len, lines)) <= 40
+    assert out.getvalue().split().count("yes") == 25
 
 
 def test_progress_is_silent_unless_stderr_is_a_terminal(
@@ -297,6 +304,40 @@ def test_progress_tells_slots_by_the_clock_where_their_length_is_known(
         name("example: search", SlotTime(slot_seconds=1365.0))
         report(12.0, 9.0)
     assert "example: search  makespan 12 (4 h 33 min)  bound 9  gap 25.0%" in err.getvalue()
+
+
+def test_progress_tells_the_time_that_has_passed_and_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("rarmodel.cli.terminal.monotonic", lambda: now[0])
+    doing = Doing()
+    doing.begin("example: search, 3 of 15", SlotTime(slot_seconds=1365.0), 60.0)
+    assert doing.line(80) == "example: search, 3 of 15"
+    now[0] = 175.0
+    assert doing.line(80) == "example: search, 3 of 15  1 min 15 s of 1 min"
+    doing.begin("another", None, None)
+    now[0] = 177.0
+    assert doing.line(80) == "another  2 s"
+
+
+def test_progress_without_room_leaves_out_whole_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("rarmodel.cli.terminal.monotonic", lambda: now[0])
+    doing = Doing()
+    doing.begin("example: search", SlotTime(slot_seconds=1365.0), 60.0)
+    doing.report(12.0, 9.0)
+    now[0] = 3.0
+    whole = "example: search  makespan 12 (4 h 33 min)  bound 9  gap 25.0%  3 s of 1 min"
+    assert doing.line(len(whole)) == whole
+    assert doing.line(len(whole) - 1) == (
+        "example: search  makespan 12 (4 h 33 min)  gap 25.0%  3 s of 1 min"
+    )
+    assert doing.line(60) == "example: search  makespan 12 (4 h 33 min)  3 s of 1 min"
+    assert doing.line(50) == "example: search  makespan 12  3 s of 1 min"
+    assert doing.line(30) == "example: search  3 s of 1 min"
+    assert doing.line(20) == "example: search"
+    assert doing.line(5) == "example: search"  # The terminal's own ellipsis shortens it.
 
 
 def test_forecast_says_how_many_jobs_are_complete_and_how_long_the_rest_takes(
@@ -419,3 +460,19 @@ def test_no_memory_is_one_line(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) 
     outcome = invoke("solve", "two-servers")
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.lines == ["out of memory; use a smaller instance or file, or a simpler method"]
+
+
+def test_a_terminal_shows_what_is_compiled_and_how_much() -> None:
+    log, shown = logging.getLogger("rarmodel"), list[str]()
+    level = log.level
+    with compilation_shown(shown.append):
+        for name in ("decode", "anneal"):
+            log.debug("compiles %s", name)
+        log.info("another line")
+    assert [line.partition(" in ")[0] for line in shown] == [
+        "compiles decode  1 so far",
+        "compiles anneal  2 so far",
+    ]
+    log.debug("compiles %s", "later")
+    assert len(shown) == 2
+    assert log.level == level

@@ -16,7 +16,7 @@ from rarmodel.bounds import all_bounds, bounds
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = [ROOT / name for name in ("rarmodel", "formulations", "solvers")]
-PAGE = ROOT / "docs" / "improvement-search.md"
+PAGE = ROOT / "docs" / "bounds.md"
 COPIED = re.compile(r"(.*\.)?(bound|claim|known|found)\.name")
 """Expressions for the name of a bound that another place has made."""
 
@@ -49,8 +49,7 @@ def names_made(module: str, tree: ast.Module) -> Iterator[str]:
 
 def documented() -> set[str]:
     """Names in the first column of the table of lower bounds."""
-    section = PAGE.read_text(encoding="utf-8").split("## Lower bounds")[1].split("\n## ")[0]
-    cells = re.findall(r"(?m)^\| (`.*?`) \|", section)
+    cells = re.findall(r"(?m)^\| (`.*?`) \|", PAGE.read_text(encoding="utf-8"))
     return {name for cell in cells for name in re.findall("`(.+?)`", cell)}
 
 

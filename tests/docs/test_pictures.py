@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,6 @@ def test_a_picture_carries_what_it_shows(scripts: dict[str, Any]) -> None:
     ("picture", "source", "makespans"),
     [
         ("lab", "lab.json", [34, 13, 10]),
-        ("two-servers", "two-servers", [20, 20, 12]),
         ("lemma-3-real-fails", "lemma-3-real-fails", [25, 7]),
     ],
 )
@@ -75,6 +75,41 @@ def test_pictures_of_methods_show_the_values_that_the_pages_name(
     reports = [rarmodel.verify(instance, schedule_with(instance, data)) for data in shown]
     assert all(report.feasible for report in reports)
     assert [report.makespan for report in reports] == makespans
+
+
+def test_picture_of_the_pitch_shows_the_values_that_the_readme_names(
+    scripts: dict[str, Any],
+) -> None:
+    instance = rarmodel.load_instance("paper-160")
+    picture = (DOCS / "images" / "paper-160.svg").read_text(encoding="utf-8")
+    shown = scripts["carried"](picture)
+    reports = [rarmodel.verify(instance, schedule_with(instance, data)) for data in shown]
+    assert all(report.feasible for report in reports)
+    values = [402, 357, 273]
+    assert [report.makespan for report in reports] == values
+    bound = rarmodel.solve(instance, method="sjf-bco").lower_bound
+    assert f"no schedule can be shorter: {bound} slots" in picture
+    assert bound == values[-1]
+    for page in (DOCS.parent / "README.md", DOCS / "index.md"):
+        text = page.read_text(encoding="utf-8")
+        assert [value for value in values if str(value) not in text] == []
+
+
+def test_badges_say_what_the_package_says() -> None:
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    python = "Programming Language :: Python :: "
+    versions = [
+        one.removeprefix(python) for one in project["classifiers"] if one.startswith(python + "3.")
+    ]
+    said = {
+        "python": " | ".join(versions),
+        "licence": project["license"],
+        "status": "alpha" if "Development Status :: 3 - Alpha" in project["classifiers"] else "",
+    }
+    for name, value in said.items():
+        badge = (DOCS / "images" / "badges" / f"{name}.svg").read_text(encoding="utf-8")
+        assert f'aria-label="{name}: {value}"' in badge
+        assert f">{value}</text>" in badge
 
 
 def test_picture_of_a_wider_instance_shows_what_search_and_fifo_find(

@@ -22,6 +22,7 @@ READ_RAW = [
     *sorted(DOCS.glob("*.md")),
     *sorted(DOCS.glob("features/*.md")),
     *sorted(DOCS.glob("formulations/*.md")),
+    *sorted(DOCS.glob("notes/*.md")),
 ]
 """All pages but the API reference, whose text Sphinx takes from the code."""
 
@@ -148,24 +149,43 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert [page for page in READ_RAW if page not in reached] == []
 
 
+ROOMS = [
+    *(DOCS / f"{room}.md" for room in ("index", "tutorials", "real-clusters", "guides")),
+    *(DOCS / f"{room}.md" for room in ("reference", "paper", "internals")),
+]
+"""Pages that list others, and that the sidebar of the website opens and closes."""
+
+
+def navigated(room: Path) -> list[Path]:
+    """Pages below a room in the website's navigation, in its order."""
+    tree = re.search(
+        r"(?s)```\{toctree\}\n(?::.+?\n)*\n(.+?)\n```", room.read_text(encoding="utf-8")
+    )
+    assert tree is not None, f"{room} has no list for the website"
+    return [(room.parent / f"{page}.md").resolve() for page in tree[1].split("\n")]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.stem)
+def test_room_lists_the_pages_that_the_website_navigates_in_its_order(room: Path) -> None:
+    text = room.read_text(encoding="utf-8")
+    below = navigated(room)
+    # The last lists of the page: links may stand in the text before them.
+    listed = re.findall(r"(?m)^(?:- |\|[^|\n]*\| ?)\[[^\]]+\]\(([^)#]+\.md)\)", text)
+    assert [(room.parent / link).resolve() for link in listed] == below
+
+
+def test_every_page_is_in_one_room() -> None:
+    pages = [page for room in ROOMS for page in navigated(room)]
+    assert len(set(pages)) == len(pages)
+    guide = {page for page in READ_RAW if page.is_relative_to(DOCS) and "notes" not in page.parts}
+    assert {DOCS / "index.md", *pages} == {*guide, DOCS / "api" / "index.md"}
+
+
 def test_readme_and_index_list_no_page_twice() -> None:
     for page, heading in (
         (ROOT / "README.md", "## Documentation"),
-        (DOCS / "index.md", "## Start"),
+        (DOCS / "index.md", "## Rooms"),
     ):
         text = page.read_text(encoding="utf-8").split(heading)[1]
         listed = [link.target for link in links(text) if not urlsplit(link.target).scheme]
         assert sorted(set(listed)) == sorted(listed)
-
-
-def test_index_lists_the_pages_that_the_website_navigates_in_its_order() -> None:
-    text = (DOCS / "index.md").read_text(encoding="utf-8")
-    trees = re.findall(r"(?s)```\{toctree\}\n:caption: (.+?)\n:hidden:\n\n(.+?)\n```", text)
-    sections = re.split(r"(?m)^## (.+)$", text)[1:]
-    assert [title for title, _ in trees] == sections[::2]
-    for (_, tree), section in zip(trees, sections[1::2], strict=True):
-        assert tree.split("\n") == [link.target.removesuffix(".md") for link in links(section)]
-    assert {(DOCS / f"{page}.md") for _, tree in trees for page in tree.split("\n")} == {
-        *(page for page in READ_RAW if page.is_relative_to(DOCS) and page.name != "index.md"),
-        DOCS / "api" / "index.md",
-    }

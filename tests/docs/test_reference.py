@@ -16,6 +16,7 @@ from rarmodel.cli.commands import rarmodel as commands
 from rarmodel.model import horizon_of
 
 DOCS = Path(__file__).parents[2] / "docs"
+COMMAND_LINE = runpy.run_path(str(DOCS / "command_line.py"))
 LAB = DOCS / "examples" / "lab.json"
 
 
@@ -34,7 +35,7 @@ def test_command_line_page_has_every_command_and_option(name: str) -> None:
     section = sections(page("cli.md"))[name]
     command = commands.commands[name]
     of_group = getattr(command, "commands", {})
-    assert [inner for inner in of_group if f"{name} {inner} " not in section] == []
+    assert [one for one in of_group if not re.search(rf"{name} {one}[ `]", section)] == []
     parameters = [p for one in (command, *of_group.values()) for p in one.params]
     options = [option for parameter in parameters for option in parameter.opts]
     assert [o for o in options if o.startswith("-") and o not in section and o != "--help"] == []
@@ -46,8 +47,24 @@ def test_command_line_page_says_how_a_shell_learns_to_complete(shell: str) -> No
     assert f"\n_RARMODEL_COMPLETE={shell}_source rarmodel > ~/." in section
 
 
-def test_command_line_page_has_every_field_of_json_output() -> None:
-    found = sections(page("cli.md"))
+def test_the_command_line_page_is_that_of_the_help() -> None:
+    text = page("cli.md")
+    assert COMMAND_LINE["renewed"](text) == text, "run: python docs/command_line.py"
+
+
+def test_a_command_without_its_marks_is_an_error() -> None:
+    text = page("cli.md").replace("<!-- options of solve -->", "")
+    with pytest.raises(ValueError, match="0 times <!-- options of solve -->"):
+        COMMAND_LINE["renewed"](text)
+
+
+def test_shared_options_have_one_meaning_each() -> None:
+    names = [option.partition(" ")[0] for option, _ in COMMAND_LINE["shared_options"]()]
+    assert len(names) == len(set(names)) > 5
+
+
+def test_the_json_page_has_every_field() -> None:
+    found = sections(page("json-output.md"))
     found |= sections(found["list"], level=3)
     result = rarmodel.solve(LAB)
     assert result.report is not None

@@ -1,4 +1,4 @@
-"""The numbers of docs/reproduction.md are those of the commands and programs beside them.
+"""The numbers of docs/notes/reproduction.md are those of the commands and programs beside them.
 
 Each value of the cheap policies in Figure 4 is computed again, and `search` for the seeds with the
 least and the most. The slow test repeats the whole page.
@@ -22,7 +22,9 @@ import rarmodel
 from rarmodel.campaigns import run_campaigns
 from rarmodel.cli import main
 
-TEXT = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "notes" / "reproduction.md").read_text(
+    encoding="utf-8"
+)
 PROVEN = ("search", "lower bound")
 """Rows that take a search."""
 

@@ -17,7 +17,9 @@ pytest.importorskip("sphinx")
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCES = sorted(
-    path.relative_to(DOCS) for path in DOCS.rglob("*.md") if "_build" not in path.parts
+    path.relative_to(DOCS)
+    for path in DOCS.rglob("*.md")
+    if not {"_build", "notes"} & set(path.relative_to(DOCS).parts)
 )
 GROUPS = {"rarmodel.policies", "rarmodel.placements"}
 """Groups of entry points, which are named like modules and are none."""

@@ -45,7 +45,12 @@ def test_a_plan_tells_each_waiting_job_beside_slurms_order(queue: Any) -> None:
     assert made.result.report.feasible
     goal = made.result.objective[0]
     assert made.slurm.objective[0].value >= goal.value >= goal.bound  # type: ignore[operator]
-    assert [*made.rows()[0]] == ["job", "GPUs", "starts", "ends", "by Slurm", "why it waits"]
+    assert [*made.rows()[0]] == [
+        *("job", "user", "GPUs", "starts", "ends", "by Slurm", "why it waits"),
+    ]
+    assert {row["user"] for row in made.rows()} == {"alice"}
+    assert made.summary()["jobs"][0]["user"] == "alice"
+    assert made.headline().startswith("The mean wait falls by ")
     assert made.summary()["mean_wait_seconds"] <= made.summary()["mean_wait_seconds_by_slurm"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from scopes import scope_of
 
 from rarmodel import generate, registry
-from rarmodel.api.solving import solvers_for
+from rarmodel.api.formulation_choices import solvers_for
 from rarmodel.defaults import AUTO
 from rarmodel.errors import UsageError
 from rarmodel.formulations.rar_ddls import RAR_DDLS

@@ -151,3 +151,40 @@ def test_a_wrong_option_is_said_before_anything_is_solved(monkeypatch: pytest.Mo
             solver="highs",
             solver_options={"presolv": "off"},
         )
+
+
+def test_a_comparison_hands_options_to_its_solver() -> None:
+    (comparison,) = rarmodel.compare(
+        "two-servers",
+        methods=["first-fit"],
+        formulations=["time-indexed"],
+        solvers=["highs"],
+        solver_options={"presolve": "off"},
+        model_only=True,
+    )
+    assert comparison.results[1].status == "optimal"
+
+
+@pytest.mark.parametrize("solvers", [None, ["auto"], ["highs", "scip"]])
+def test_a_comparison_needs_the_one_solver_whose_words_they_are(solvers: list[str] | None) -> None:
+    with pytest.raises(UsageError, match="solver_options need the solver"):
+        rarmodel.compare(
+            "two-servers",
+            formulations=["time-indexed"],
+            solvers=solvers,
+            solver_options={"presolve": "off"},
+        )
+
+
+def test_a_comparison_refuses_a_wrong_option_before_anything_is_solved() -> None:
+    titles: list[str] = []
+    with pytest.raises(UsageError, match="has no option"):
+        rarmodel.compare(
+            "two-servers",
+            methods=["first-fit"],
+            formulations=["time-indexed"],
+            solvers=["highs"],
+            solver_options={"presolv": "off"},
+            each=lambda _, title, *__: titles.append(title),
+        )
+    assert not titles

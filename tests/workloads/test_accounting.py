@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from traces import FIXTURES, imported, jobs_of, reasons, rows, seconds_of
 
+import rarmodel
 from rarmodel.errors import InputError
+from rarmodel.workloads import Imported
 
 GPUS = {"0": 4, "1": 1, "2": 1, "3": 16, "4": 1, "5": 4, "6": 1, "7": 2, "8": 4, "9": 8, "10": 1,
         "11": 1}  # fmt: skip
@@ -284,3 +286,93 @@ def test_json_of_other_commands_is_refused_with_what_is_expected(tmp_path: Path)
 def test_json_of_one_long_line_is_no_table_with_a_long_line(tmp_path: Path) -> None:
     entry = job(1, name="x" * (17 << 20))
     assert imported(tmp_path / "jobs.json", json.dumps({"jobs": [entry]})).account.used == 1
+
+
+# Licences
+
+LICENSED = """JobID|State|Submit|Start|ElapsedRaw|Licenses|AllocTRES
+1|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|matlab:2,ansys|gres/gpu=2
+2|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:30:00|3600|matlab*1|gres/gpu=2
+3|COMPLETED|2024-05-01T10:00:00|2024-05-01T11:00:00|3600|ansys:2|gres/gpu=2
+4|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:40:00|600|matlab|cpu=1
+5|PENDING|2024-05-01T10:00:00|Unknown|0|matlab:9|gres/gpu=2
+"""
+
+
+def licensed(tmp_path: Path, text: str, conf: str | None = None, **choices: Any) -> Imported:
+    """An import of jobs with licences, of some servers or of a `slurm.conf`."""
+    jobs = tmp_path / "jobs.txt"
+    jobs.write_text(text, encoding="utf-8")
+    if conf is None:
+        return rarmodel.import_trace(jobs, servers=2, gpus_per_server=4, **choices)
+    path = tmp_path / "slurm.conf"
+    path.write_text(f"NodeName=n[1-2] Gres=gpu:4\n{conf}\n", encoding="utf-8")
+    return rarmodel.import_trace(jobs, slurm_conf=path, **choices)
+
+
+def resources_of(found: Imported) -> dict[str, object]:
+    return {one.name: one.capacity for one in found.instance.resources}
+
+
+def test_licences_of_a_trace_are_as_many_as_jobs_held_at_once(tmp_path: Path) -> None:
+    found = licensed(tmp_path, LICENSED)
+    # Jobs 1, 2 and 4, which has no GPUs, hold 2 + 1 + 1; job 3 begins as job 1 ends.
+    assert resources_of(found) == {"ansys": 2, "matlab": 4}
+    uses = {job.name: job.resources for job in found.instance.jobs}
+    assert uses == {"1": {"ansys": 1, "matlab": 2}, "2": {"matlab": 1}, "3": {"ansys": 2}}
+    line = "kept: licences as resources: 'ansys' (2 held at once), 'matlab' (4 held at once)"
+    assert line in found.account.lines()
+
+
+def test_licences_of_a_trace_are_as_many_as_slurm_conf_has(tmp_path: Path) -> None:
+    conf = "Licenses=matlab:1,other:3\nLicenses=matlab:1\n"
+    found = licensed(tmp_path, LICENSED, conf)
+    assert resources_of(found) == {"ansys": 2, "matlab": 1}
+    why = "it asks for 2 of licence 'matlab'; there are 1 of slurm.conf"
+    assert reasons(found.account.left_out)[why] == 1
+    assert [job.name for job in found.instance.jobs] == ["2", "3"]
+
+
+def test_licences_are_among_trackable_resources_too(tmp_path: Path) -> None:
+    text = (
+        "JobID|State|Start|ElapsedRaw|AllocTRES\n"
+        "1|COMPLETED|2024-05-01T10:00:00|60|cpu=8,gres/gpu=2,license/iop1=3,license/none=0\n"
+    )
+    found = licensed(tmp_path, text)
+    assert resources_of(found) == {"iop1": 3}
+    entry = {
+        "job_id": 7,
+        "licenses": "matlab@server:2",
+        "state": {"current": ["COMPLETED"]},
+        "time": {"submission": 1000, "start": 1000, "elapsed": 60},
+        "tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 2}]},
+    }
+    found = imported(tmp_path / "jobs.json", json.dumps({"jobs": [entry]}))
+    assert resources_of(found) == {"matlab@server": 2}
+
+
+@pytest.mark.parametrize(
+    ("start", "licences", "why"),
+    [
+        ("Unknown", "matlab", "licence 'matlab' of 1 job: nothing says how many there are"),
+        ("2024-05-01T10:00:00", "a|b", "licence 'a|b' of 1 job: the trace does not say which"),
+    ],
+)
+def test_licences_that_are_not_kept_are_told(
+    tmp_path: Path, start: str, licences: str, why: str
+) -> None:
+    text = "JobID,State,Start,ElapsedRaw,Licenses,AllocTRES\n"
+    text += f"1,COMPLETED,{start},60,{licences},gres/gpu=2\n"
+    found = licensed(tmp_path, text)
+    assert found.instance.resources == ()
+    assert f"not kept: {why}" in found.account.lines()
+
+
+def test_licences_that_sacct_cut_short_are_noted(tmp_path: Path) -> None:
+    text = "JobID|State|Start|ElapsedRaw|Licenses|AllocTRES\n"
+    text += "1|COMPLETED|2024-05-01T10:00:00|60|matlab:12+|gres/gpu=2\n"
+    found = licensed(tmp_path, text)
+    assert found.instance.resources == ()
+    assert "Licenses: cut short by sacct; --parsable2 writes it whole" in reasons(
+        found.account.notes
+    )

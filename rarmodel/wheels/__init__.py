@@ -1,0 +1,1 @@
+"""How a wheel of rarmodel is built, with compiled code in it."""

@@ -31,6 +31,10 @@ def _fits(scope: Scope) -> str | None:
     return None
 
 
+def _is_loose(_: Scope) -> bool:
+    return False
+
+
 def _proves(scope: Scope) -> bool:
     return True
 
@@ -61,6 +65,9 @@ class Formulation(registry.Part):
         Why solvers cannot be trusted with the model of a scope; None if they can.
     model_class
         Class of models that a solver must be able to solve.
+    tight
+        Whether, for a scope, the LP relaxation proves most of what there is to prove; then `auto`
+        asks a solver that branches on it first.
     objective
         Name of the formulation's own objective. `makespan` stands for the instance's objectives.
     restricts
@@ -102,6 +109,7 @@ class Formulation(registry.Part):
     size: Callable[[Scope], int]
     unfit: Callable[[Scope], str | None] = _fits
     model_class: ModelClass = "integer"
+    tight: Callable[[Scope], bool] = _is_loose
     objective: str = "makespan"
     restricts: bool = False
     proves: Callable[[Scope], bool] = _proves

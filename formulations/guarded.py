@@ -80,5 +80,6 @@ _EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "size": ("a number of terms", lambda v: isinstance(v, Real) and 0 <= float(v) < inf),
     "unfit": ("a reason in words, or None", lambda v: v is None or isinstance(v, str)),
     "proves": ("True or False", lambda v: isinstance(v, bool)),
+    "tight": ("True or False", lambda v: isinstance(v, bool)),
 }
 """By function of a formulation: its results in words, and whether one is such."""

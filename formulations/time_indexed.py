@@ -47,6 +47,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.objectives import objectives_of
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
@@ -127,6 +128,12 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
     return on_idle_servers(scope, starts, ends)
 
 
+def _is_tight(scope: Scope) -> bool:
+    """Whether there are only jobs, GPUs and slots, and a sum of completions to minimise."""
+    one = objectives_of(scope.instance)[scope.stage]
+    return are_all_anywhere(scope) and one.of_completions and not one.greatest
+
+
 TIME_INDEXED = Formulation.composed(
     "time-indexed",
     *COMPONENTS,
@@ -136,6 +143,7 @@ TIME_INDEXED = Formulation.composed(
     size=_size,
     unfit=_unfit,
     model_class="integer",
+    tight=_is_tight,
     lists_placements=True,
     reads=frozenset(),
     handles=ALL_BUT_PREEMPTION,

@@ -33,7 +33,9 @@ its own, whose start takes longer than such a model.
 """
 
 
-def preferred(solvers: Iterable[Solver], model_class: str, terms: float = inf) -> list[Solver]:
+def preferred(
+    solvers: Iterable[Solver], model_class: str, terms: float = inf, *, tight: bool = False
+) -> list[Solver]:
     """Sort solvers by preference.
 
     Parameters
@@ -44,9 +46,12 @@ def preferred(solvers: Iterable[Solver], model_class: str, terms: float = inf) -
         The class of models; see `rarmodel.formulations.ModelClass`.
     terms
         Approximate number of terms of the model.
+    tight
+        Whether its LP relaxation is tight: see `rarmodel.formulations.Formulation`. HiGHS closes
+        more of such models than CP-SAT, whatever their size.
     """
     order = list(PREFERENCE.get(model_class, ()))
-    if terms <= SMALL and "highs" in order:
+    if (tight or terms <= SMALL) and "highs" in order:
         order.sort(key=lambda name: name != "highs")
     places = {name: place for place, name in enumerate(order)}
     return sorted(solvers, key=lambda one: (places.get(one.name, len(order)), one.name))

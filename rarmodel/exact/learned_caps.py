@@ -127,7 +127,7 @@ def _uses(ranking: Ranking) -> dict[Key, dict[str, dict[str, float]]]:
     """By row of slot 0: how much each worker of a job uses on each server."""
     scope = ranking.known.scope(PROBED_SLOTS)
     restriction = {
-        j: tuple(Choice({s: job.size}, 1, range(PROBED_SLOTS)) for s in scope.servers)
+        j: tuple(Choice({s: job.sizes[-1]}, 1, range(PROBED_SLOTS)) for s in scope.servers)
         for j, job in scope.jobs.items()
     }
     model = built_on_constants(
@@ -139,7 +139,7 @@ def _uses(ranking: Ranking) -> dict[Key, dict[str, dict[str, float]]]:
         return {}
     names = list(scope.servers)
     whose = {
-        id(variable): (j, names[i], scope.jobs[j].size)
+        id(variable): (j, names[i], scope.jobs[j].sizes[-1])
         for (j, i, t), variable in model.begun.items()
         if t == 0
     }

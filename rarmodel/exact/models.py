@@ -169,7 +169,12 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     if reason := too_large(known, scope):
         known.stopped = reason
         return None
-    known.solvers[:] = preferred(known.solvers, formulation.model_class, formulation.size(scope))
+    known.solvers[:] = preferred(
+        known.solvers,
+        formulation.model_class,
+        formulation.size(scope),
+        tight=formulation.tight(scope),
+    )
     proves = proves and formulation.proves(scope)
     begun = perf_counter()
     model = _built(known, scope)

@@ -4,8 +4,9 @@
 is an interpreter of an environment with PyJobShop. Each instance has 8 servers of 4 GPUs; its jobs
 are those of `rarmodel generate paper --no-contention --with releases:within=0.5`. Without
 contention each takes the same time wherever it is, so to PyJobShop the cluster is one renewable
-resource of 32 units. Both get the same threads and the same time. Every solve is a process of its
-own, whose processor seconds are counted from its start, with those of the processes that it starts.
+resource of 32 units. Every solve is a process of its own, whose processor seconds are counted from
+its start, with those of the processes that it starts. `interval` has a time limit; PyJobShop has
+the same threads, and as many processor seconds as `interval` has used.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from rarmodel.model import job_extremes
 from rarmodel.schema import Instance
 
 PYJOBSHOP = """
-import json, sys
+import json, sys, threading, time
+from ortools.sat.python import cp_model
 from pyjobshop import Model
+from pyjobshop.solvers.ortools import CPModel
 asked = json.load(sys.stdin)
 model = Model()
 gpus = model.add_renewable(asked["gpus"])
@@ -32,11 +35,23 @@ for release, size, slots in asked["jobs"]:
     task = model.add_task(job, earliest_start=release)
     model.add_mode(task, gpus, slots, size)
 model.set_objective(**{asked["weight"]: 1})
-found = model.solve(time_limit=asked["seconds"], num_workers=asked["threads"], display=False)
-solved = found.objective != float("inf")
-value = round(found.objective) if solved else None
-print(json.dumps([value, found.lower_bound if solved else None]))
+solver = cp_model.CpSolver()
+solver.parameters.num_workers = asked["threads"]
+ended = threading.Event()
+
+def stop_in_time():
+    while not ended.wait(0.05):
+        if time.process_time() > asked["seconds"]:
+            solver.stop_search()
+
+threading.Thread(target=stop_in_time, daemon=True).start()
+status = solver.solve(CPModel(model.data()).model)
+ended.set()
+solved = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+value = round(solver.objective_value) if solved else None
+print(json.dumps([value, solver.best_objective_bound if solved else None]))
 """
+"""PyJobShop's model as its own `solve` gives it to CP-SAT, stopped by processor seconds."""
 
 WEIGHTS = {"total-flow": "weight_total_flow_time", "makespan": "weight_makespan"}
 """By objective: PyJobShop's name of its weight."""
@@ -86,7 +101,7 @@ def asked(python: str, program: str, request: dict[str, object]) -> Cell:
 
 
 def by_pyjobshop(python: str, instance: Instance, seconds: float, threads: int) -> Cell:
-    """What PyJobShop finds."""
+    """What PyJobShop finds in so many processor seconds."""
     extremes = job_extremes(instance)
     jobs = [
         (job.release, job.size, one.least_slots)
@@ -129,7 +144,7 @@ def main(options: argparse.Namespace) -> None:
                     objective=objective,
                 )
                 ours = by_rarmodel(instance, options.seconds, options.threads)
-                theirs = by_pyjobshop(options.against, instance, options.seconds, options.threads)
+                theirs = by_pyjobshop(options.against, instance, ours.seconds, options.threads)
                 for value, bound in ((ours.value, theirs.bound), (theirs.value, ours.bound)):
                     assert value is None or bound is None or bound <= value, instance.name
                 print(f"| {jobs:,} | {seed} | {objective} | {ours} | {theirs} |", flush=True)

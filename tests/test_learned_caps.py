@@ -102,6 +102,9 @@ def some(seed: int) -> Instance:
             return found
 
 
+MOST = 16
+
+
 def used(cap: LearnedCap, job: str, **workers: int) -> float:
     return cap.used(job, Choice(workers, 1, range(1)))
 
@@ -184,6 +187,25 @@ def test_slots_that_caps_ask_for_are_those_of_their_area() -> None:
         for j, workers in found.times.workers.items()
     )
     assert abs(slots_needed(caps, found.times) - area) <= 1
+
+
+def test_caps_on_jobs_that_choose_their_ring_sizes() -> None:
+    instance = rarmodel.generate("wide", seed=1, jobs=12)
+    assert any(len(job.sizes) > 1 for job in instance.jobs)
+    found = rarmodel.solve(
+        instance,
+        formulation=TIME_INDEXED.extended("few", power_cap),
+        data={"gpus_at_once": MOST},
+        time_limit=3,
+        threads=1,
+    )
+    assert found.schedule is not None
+    ends = rarmodel.verify(instance, found.schedule).completion
+    held = [0] * max(end or 0 for end in ends.values())
+    for one in found.schedule.assignments:
+        for t in range(one.start, ends[one.job] or 0):
+            held[t] += sum(map(len, one.segments[0].gpus.values()))
+    assert max(held) <= MOST
 
 
 def test_additions_that_ask_for_more_slots_than_there_are_are_said_to() -> None:

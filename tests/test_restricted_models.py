@@ -281,7 +281,7 @@ def test_restricted_models_find_schedules_where_servers_are_down_by_night(seed: 
     formulation = TIME_INDEXED.extended("nightly", allows_at=nightly)
     known = known_of(instance, formulation)
     ranking = Ranking(known)
-    begin, broken = first_incumbents(ranking, inf)
+    begin, broken, _ = first_incumbents(ranking, inf)
     assert broken is None
     assert begin is not None
     in_a_row = sum(begin.times.ends[j] - begin.times.starts[j] for j in begin.times.starts)
@@ -453,7 +453,7 @@ def test_restricted_models_begin_from_the_shortest_of_many_schedules() -> None:
     reports = [known.checked(schedule) for schedule in found]
     known.offered = sorted(zip(found, reports, strict=True), key=lambda one: one[1].makespan or inf)
     best = known.offered[0][1].makespan
-    admissible, broken = first_incumbents(Ranking(known), inf)
+    admissible, broken, _ = first_incumbents(Ranking(known), inf)
     assert broken is None
     assert admissible is not None
     assert admissible.times.latest == best

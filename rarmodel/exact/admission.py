@@ -141,7 +141,7 @@ def takes_constants(formulation: Formulation, scope: Scope) -> bool:
         return False
     first = next(iter(scope.servers))
     fixed = {
-        j: (Choice({first: scope.jobs[j].size}, slots, range(1)),)
+        j: (Choice({first: scope.jobs[j].sizes[-1]}, slots, range(1)),)
         for j, slots in scope.least_slots.items()
     }
     model = built_on_constants(

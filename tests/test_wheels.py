@@ -27,6 +27,9 @@ LEFT_OUT = {
 }
 """What few need, and little code: for jobs of several modes, and for what stops at a moment."""
 
+INNER = {"rarmodel.proof.cuts.appraise"}
+"""What is compiled with its caller, and so not asked for where the caller is loaded."""
+
 COMPILED_BY_KERNELS = """
 import sys
 from rarmodel.wheels.kernels import compile_kernels
@@ -154,7 +157,7 @@ def test_the_build_needs_what_compilation_imports(monkeypatch: pytest.MonkeyPatc
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *functions, loaded = done.stdout.splitlines()
     assert loaded == "highspy"
-    assert set(kernels()) - set(functions) == LEFT_OUT
+    assert set(kernels()) - set(functions) - INNER == LEFT_OUT
 
 
 def kernels() -> Iterator[str]:

@@ -186,12 +186,21 @@ assert cache.load_overload(below_plain.signatures[0], below_plain.targetctx) is 
 """
 
 
+def copy_of_the_package(folder: Path) -> Path:
+    """The package without any compiled code, which is not the one that others use."""
+    source = Path(rarmodel.__file__).parent
+    without = shutil.ignore_patterns("__pycache__", "compiled_code")
+    shutil.copytree(source, folder / "rarmodel", ignore=without)
+    return folder
+
+
 @pytest.mark.parametrize("left", ["pickle.dumps((1, gone.Type))", "b''", "b'nonsense'"])
 def test_a_cache_that_another_version_left_is_no_error(left: str, tmp_path: Path) -> None:
-    code = GONE.format(left=left)
+    code, site = GONE.format(left=left), copy_of_the_package(tmp_path / "site")
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
         check=False,
@@ -209,12 +218,6 @@ with compilation.told(), event.install_recorder("numba:compile") as recorder:
     below_plain(np.zeros(1, np.uint64), 100)
 print(compilation.__file__, len(recorder.buffer) > 0)
 """
-
-
-def copy_of_the_package(folder: Path) -> Path:
-    source = Path(rarmodel.__file__).parent
-    shutil.copytree(source, folder / "rarmodel", ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
 
 
 def run_in(folder: Path, installed: Path) -> tuple[str, str]:
@@ -252,10 +255,12 @@ def test_a_checkout_does_not_compile_again_what_is_installed(tmp_path: Path) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks")
 def test_of_processes_that_begin_together_one_compiles(tmp_path: Path) -> None:
+    site = copy_of_the_package(tmp_path / "site")
     begun = [
         subprocess.Popen(
             [sys.executable, "-c", IN_A_CHECKOUT],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
             stdout=subprocess.PIPE,
             text=True,
         )

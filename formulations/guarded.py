@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import inf
 from numbers import Integral, Real
 from typing import Any, cast
@@ -14,6 +16,20 @@ from .plan import Plan
 
 _MEANT = (AttributeError, KeyError, TypeError)
 """Exceptions of `evaluate` by which an addition says that only the model has what it refers to."""
+
+
+@contextmanager
+def without_pyomo_messages() -> Iterator[None]:
+    """Keep Pyomo from printing about rules that fail: the exception says it, in one place."""
+    loggers = [logging.getLogger(name) for name in ("pyomo.core", "pyomo.common")]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
 
 
 def guarded(formulation: Formulation) -> Formulation:
@@ -39,7 +55,10 @@ class _Guarded:
 
         def call(*arguments: Any) -> Any:
             passing = _MEANT if name == "evaluate" else ()
-            with registry.calling("formulations", part, passing=passing):
+            with (
+                registry.calling("formulations", part, passing=passing),
+                without_pyomo_messages(),
+            ):
                 returned = member(*arguments)
                 if sound(returned):
                     return returned

@@ -154,7 +154,10 @@ def compare(
             log=say if log else None,
             progress=report,
             each=lambda instance, part, number, total: name(
-                f"{instance.name}: {part}, {number} of {total}", instance.time, limit=time_limit
+                f"{instance.name}: {part}, {number} of {total}",
+                instance.time,
+                limit=time_limit,
+                objective=instance.objectives[0],
             ),
         )
     rows = [row for comparison in comparisons for row in comparison.rows()]

@@ -215,9 +215,14 @@ def plan(
     if instance is not None and source is not None:
         raise UsageError("INSTANCE and --from exclude each other; choose one")
     problem = room.read(source, **choices) if instance is None else sources.load_instance(instance)
+    queue = problem.instance if isinstance(problem, room.Reading) else problem
     with progress() as (name, report):
         by_default = None if "iterations" in limits else SEARCH_SECONDS
-        name("planning …", limit=limits.get("time_limit", by_default))
+        name(
+            "planning …",
+            limit=limits.get("time_limit", by_default),
+            objective=sources.with_objective(queue, objective).objectives[0],
+        )
         made = room.plan(problem, objective=objective, progress=report, **limits)
     if output is not None:
         write_json(files.to_json(made.schedule), output)

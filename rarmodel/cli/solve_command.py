@@ -132,7 +132,8 @@ def solve(
             time_limit or iterations or patience
         ):
             limit = SEARCH_SECONDS
-        name(work, problem.time, limit=limit)
+        asked = sources.with_objective(problem, objective).objectives[0]
+        name(work, problem.time, limit=limit, objective=asked)
         result = solving.solve(
             problem,
             method=method,

@@ -227,16 +227,30 @@ def _discard(stream: TextIO) -> None:
         os.close(nowhere)
 
 
+MAKESPAN = "makespan"
+
+
 class Namer(Protocol):
-    """Sets the text of the progress line, the length of its slots, and the limit of the time."""
+    """Sets the text of the progress line, what its values are, and the limit of the time."""
 
     def __call__(
-        self, work: str, time: SlotTime | None = None, *, limit: float | None = None
+        self,
+        work: str,
+        time: SlotTime | None = None,
+        *,
+        limit: float | None = None,
+        objective: str = MAKESPAN,
     ) -> None:
-        """Name the work that begins; `time` converts its slots to seconds."""
+        """Name the work that begins; `time` converts the slots of a makespan to seconds."""
 
 
-def _silent(work: str, time: SlotTime | None = None, *, limit: float | None = None) -> None:
+def _silent(
+    work: str,
+    time: SlotTime | None = None,
+    *,
+    limit: float | None = None,
+    objective: str = MAKESPAN,
+) -> None:
     pass
 
 
@@ -244,16 +258,18 @@ class Doing:
     """The progress line: the work, the best values so far, and the time that has passed.
 
     While functions are compiled, it says which. It is one line. Where it has no room for all, the
-    bound leaves first, then the gap, the function, the clock time of the makespan, and the
-    makespan.
+    bound leaves first, then the gap, the function, the clock time of a makespan, and the value.
     """
 
     def __init__(self) -> None:
         self.begin("working …", None, None)
 
-    def begin(self, work: str, slots: SlotTime | None, limit: float | None) -> None:
-        """Begin some work."""
-        self._work, self._slots, self._limit = work, slots, limit
+    def begin(
+        self, work: str, slots: SlotTime | None, limit: float | None, objective: str = MAKESPAN
+    ) -> None:
+        """Begin some work; its values are those of an objective."""
+        self._work, self._limit, self._objective = work, limit, objective
+        self._slots = slots if objective == MAKESPAN else None
         self._begun = monotonic()
         self._incumbent: float | None = None
         self._bound: float | None = None
@@ -274,7 +290,7 @@ class Doing:
         while (line := "  ".join(filter(None, parts.values()))) and len(line) > width:
             if not (less := next((name for name in _LEAVE_FIRST if parts.get(name)), "")):
                 break
-            by_clock = less == "makespan" and " (" in parts[less]
+            by_clock = less == "value" and " (" in parts[less]
             parts[less] = parts[less].partition(" (")[0] if by_clock else ""
         return line
 
@@ -283,9 +299,9 @@ class Doing:
         incumbent, bound = self._incumbent, self._bound
         if incumbent is not None:
             by_clock = f" ({duration(self._slots.seconds(incumbent))})" if self._slots else ""
-            parts["makespan"] = f"makespan {incumbent:.0f}{by_clock}"
+            parts["value"] = f"{self._objective} {_digits(incumbent)}{by_clock}"
         if bound is not None:
-            parts["bound"] = f"bound {bound:.0f}"
+            parts["bound"] = f"bound {_digits(bound)}"
         if incumbent and bound is not None:
             from rarmodel.bounds import relative_gap  # noqa: PLC0415
 
@@ -302,7 +318,11 @@ class Doing:
         yield Text(self.line(options.max_width), no_wrap=True, overflow="ellipsis")
 
 
-_LEAVE_FIRST = ("bound", "gap", "compiling", "makespan", "passed")
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+_LEAVE_FIRST = ("bound", "gap", "compiling", "value", "passed")
 
 
 @contextmanager
@@ -317,8 +337,14 @@ def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], N
     doing = Doing()
     with Console(stderr=True).status(doing) as status:
 
-        def name(work: str, time: SlotTime | None = None, *, limit: float | None = None) -> None:
-            doing.begin(one_line(work), time, limit)
+        def name(
+            work: str,
+            time: SlotTime | None = None,
+            *,
+            limit: float | None = None,
+            objective: str = MAKESPAN,
+        ) -> None:
+            doing.begin(one_line(work), time, limit, objective)
             status.update(doing)
 
         def report(incumbent: float | None, bound: float | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pyomo.core.expr.visitor import identify_variables
 
 from rarmodel.errors import one_line
 from rarmodel.formulations import Formulation, Scope
+from rarmodel.formulations.guarded import without_pyomo_messages
 from rarmodel.formulations.intervals import first_exceeded
 from rarmodel.formulations.outcome import ScheduleOutcome
 from rarmodel.formulations.restricted import judged_model, rules_of, slot_rules_of
@@ -109,18 +109,11 @@ def built_on_constants(build: Callable[[bool], Any]) -> Any:
     The additions of a user then ask for what only the whole model has, or are in error; who asks
     the whole model is told which.
     """
-    loggers = [logging.getLogger(name) for name in ("pyomo.core", "pyomo.common")]
-    before = [logger.disabled for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.disabled = True
+    with without_pyomo_messages():
         for variables in (False, True):
             with suppress(Exception, SystemExit):
                 return build(variables)
-        return None
-    finally:
-        for logger, was in zip(loggers, before, strict=True):
-            logger.disabled = was
+    return None
 
 
 def short_scope(instance: Instance, data: Mapping[str, Any]) -> Scope:

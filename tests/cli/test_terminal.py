@@ -487,3 +487,10 @@ def test_progress_line_says_what_is_compiled_until_there_is_a_value() -> None:
     assert doing.line(20) == "search on lab"
     doing.report(12.0, None)
     assert doing.line(80) == "search on lab  makespan 12"
+
+
+def test_values_of_the_progress_line_are_called_by_their_objective() -> None:
+    doing = Doing()
+    doing.begin("planning …", SlotTime(slot_seconds=60.0), None, "total-flow")
+    doing.report(1314.0, 1289.5)
+    assert doing.line(80) == "planning …  total-flow 1,314  bound 1,289.50  gap 1.9%"

@@ -113,11 +113,11 @@ def bundled(rows: Iterable[Mapping[str, Any]]) -> TextTable:
             numbers("GPUs", 4),
             words("network", 7),
             numbers("best known"),
-            numbers("bound", 2),
+            numbers("bound", 5),
             numbers("gap", 3),
             prose("proven by", 8),
             words("version", 9),
-            prose("description", 5),
+            prose("description"),
         ],
     )
     for row in rows:

@@ -14,6 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from additions import apart, exclusive, few_at_once, not_at_once_in_a_row, power_cap
+from known_solves import known_of
 from random_instances import random_instance
 
 import rarmodel
@@ -21,18 +22,13 @@ from rarmodel.exact.caps_as_resources import with_resources
 from rarmodel.exact.first_incumbents import first_incumbents
 from rarmodel.exact.insertion import Insertion
 from rarmodel.exact.insertion_orders import inserted_anew
-from rarmodel.exact.known import NO_BOUND, Known, recorder_of
 from rarmodel.exact.learned_caps import LearnedCap, learned_caps, slots_needed
 from rarmodel.exact.ranking import Incumbent, Ranking
 from rarmodel.formulations import Scope
-from rarmodel.formulations.entries import Entries
-from rarmodel.formulations.guarded import guarded
 from rarmodel.formulations.restriction import Choice
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import random_placement, run_policy
-from rarmodel.limits import Limits
 from rarmodel.schema import Instance
-from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify
 
 
@@ -68,20 +64,7 @@ def few_large(model: Any, scope: Scope) -> None:
 
 
 def ranking_of(instance: Instance, added: Callable[[Any, Scope], None], **data: Any) -> Ranking:
-    formulation, limits, begun = TIME_INDEXED.extended("own", added), Limits(), perf_counter()
-    return Ranking(
-        Known(
-            instance=instance,
-            formulation=guarded(formulation),
-            solvers=[HIGHS],
-            limits=limits,
-            data=Entries(data),
-            session=None,
-            recorder=recorder_of(instance, formulation, limits, begun),
-            begun=begun,
-            bound=NO_BOUND,
-        )
-    )
+    return Ranking(known_of(instance, TIME_INDEXED.extended("own", added), **data))
 
 
 def at_random(ranking: Ranking, seed: int) -> Incumbent:

@@ -22,6 +22,7 @@ from additions import (
     weighted,
     work_after_the_end,
 )
+from known_solves import known_of
 from random_instances import random_instance
 from scopes import scope_of
 
@@ -32,7 +33,6 @@ from rarmodel.exact.delays import delayed
 from rarmodel.exact.first_incumbents import first_incumbents
 from rarmodel.exact.freed_jobs import KINDS, Times, shape_of
 from rarmodel.exact.insertion import Insertion
-from rarmodel.exact.known import NO_BOUND, Known, recorder_of
 from rarmodel.exact.placement_pool import PlacementPool
 from rarmodel.exact.ranking import Incumbent, Ranking
 from rarmodel.exact.restricted_models import RestrictedModels
@@ -42,8 +42,6 @@ from rarmodel.exact.violation import excess, relax, violation
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.compact import COMPACT
 from rarmodel.formulations.constants import Constants
-from rarmodel.formulations.entries import Entries
-from rarmodel.formulations.guarded import guarded
 from rarmodel.formulations.restricted import load, plan, restricted_model
 from rarmodel.formulations.restriction import Choice
 from rarmodel.formulations.time_indexed import TIME_INDEXED
@@ -398,22 +396,6 @@ def test_placements_that_rules_refuse_are_replaced() -> None:
     )
     assert found.schedule is not None
     assert all(set(one.gpus) == {last} for one in found.schedule.assignments)
-
-
-def known_of(instance: Instance, formulation: Formulation, **data: Any) -> Known:
-    """A solve without a limit, before anything is known."""
-    begun, limits = perf_counter(), Limits()
-    return Known(
-        instance=instance,
-        formulation=guarded(formulation),
-        solvers=[HIGHS],
-        limits=limits,
-        data=Entries(data),
-        session=None,
-        recorder=recorder_of(instance, formulation, limits, begun),
-        begun=begun,
-        bound=NO_BOUND,
-    )
 
 
 def overlaps(found: Incumbent, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -56,7 +56,9 @@ def test_each_row_has_the_features_of_its_part() -> None:
     for heading, kind in SCRIPT["KINDS"].items():
         below = TEXT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
         found = dict(re.findall(r"(?m)^\| `(.+?)` \| .+? \| (.+) \|$", below))
-        assert found == {row["name"]: in_words(row["handles"], WIDER) for row in rarmodel.parts(kind)}
+        assert found == {
+            row["name"]: in_words(row["handles"], WIDER) for row in rarmodel.parts(kind)
+        }
 
 
 def test_rows_say_what_the_parts_say() -> None:

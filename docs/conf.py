@@ -204,6 +204,22 @@ def _unbroken_percentages(app, doctree):
             text.parent.replace(text, nodes.Text(re.sub(r"(?<=\d) %", "\u00a0%", text)))
 
 
+def _names_end_lines_at_dots(app, page, template, context, doctree):
+    """Let a long name go on below after a dot or an underscore, where a column is narrow."""
+
+    def in_parts(name):
+        parts = re.findall(r"[^._]*[._]+|[^._]+", name[1])
+        whole = "<wbr>".join(f'<span class="whole">{part}</span>' for part in parts)
+        return f'<span class="pre">{whole}</span>'
+
+    if "body" in context and not page.startswith(("api/", "_modules/")):
+        context["body"] = re.sub(
+            r"(?s)<td\b.*?</td>",
+            lambda cell: re.sub(r'<span class="pre">([^<]+)</span>', in_parts, cell[0]),
+            context["body"],
+        )
+
+
 def _mathml(text, **options):
     """A formula as MathML, which browsers show without a script and without a network."""
     # docutils would set the subscript of an accented letter below it, but not that of a group.
@@ -236,3 +252,4 @@ def setup(app):
     app.connect("autodoc-process-docstring", _field_docstring, priority=600)
     app.connect("autodoc-process-signature", _no_signature_of_records)
     app.connect("html-page-context", _back_to_docs)
+    app.connect("html-page-context", _names_end_lines_at_dots)

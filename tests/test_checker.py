@@ -569,5 +569,5 @@ def test_a_result_of_another_horizon_has_no_certificate() -> None:
     result = rarmodel.solve(
         "rack-tree", horizon=12, method="search", time_limit=5, objective="total-completion"
     )
-    with pytest.raises(rarmodel.UsageError, match="write this as time.horizon into the instance"):
+    with pytest.raises(rarmodel.UsageError, match=r"write this as time\.horizon into the instance"):
         rarmodel.certificate("rack-tree", result)

@@ -244,6 +244,12 @@ class Known:
         return self.schedule is not None and self.gap(stage) <= gap
 
     @property
+    def reached(self) -> str:
+        """What a method's schedule is beside the bound, once it is within the gap asked for."""
+        near = "meets" if self.gap() == 0 else "is within the gap of"
+        return f"the schedule of a method {near} the lower bound"
+
+    @property
     def seconds_left(self) -> float | None:
         """Seconds until the time limit, without those that the end takes; None without a limit."""
         limit = self.limits.time_limit

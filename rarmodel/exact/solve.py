@@ -61,8 +61,6 @@ of the time left it has that."""
 ORDERS_SHARE = 0.1
 """Share of the rest of the time for orders of the jobs, before restricted models."""
 
-WITHIN_GAP = "the schedule of a method is within the gap of the lower bound"
-
 
 def solve_formulation(
     instance: Instance,
@@ -183,14 +181,14 @@ def _solve(known: Known) -> None:
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
         close_gap_before_models(known, models=False)
-        known.stopped = f"{why}; {WITHIN_GAP}" if known.closed else why
+        known.stopped = f"{why}; {known.reached}" if known.closed else why
         _use_the_rest(known)
         if known.schedule is not None:
             return
     first_schedules(known)
     close_gap_before_models(known)
     if known.closed:
-        known.stopped = f"no model was needed: {WITHIN_GAP}"
+        known.stopped = f"no model was needed: {known.reached}"
         return
     if not _restrict_before_models(known):
         minimise(known)

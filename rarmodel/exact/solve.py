@@ -61,6 +61,10 @@ of the time left it has that."""
 ORDERS_SHARE = 0.1
 """Share of the rest of the time for orders of the jobs, before restricted models."""
 
+LAST_SHARE = 0.25
+"""Most of the time left that is kept for judging a long schedule at the end, if there is no other.
+"""
+
 WITHIN_GAP = "the schedule of a method is within the gap of the lower bound"
 
 
@@ -192,9 +196,13 @@ def _solve(known: Known) -> None:
     if known.closed:
         known.stopped = f"no model was needed: {WITHIN_GAP}"
         return
-    if not _restrict_before_models(known):
-        minimise(known)
-    _use_the_rest(known)
+    try:
+        if not _restrict_before_models(known):
+            minimise(known)
+        _use_the_rest(known)
+    finally:
+        if known.schedule is None and not known.infeasible:
+            known.fall_back()
     if known.unjudged and known.schedule is None and known.model_needed:
         known.stopped += (
             f"; {len(known.unjudged):,} schedules are known that only the model can judge: "
@@ -251,7 +259,7 @@ def _use_the_rest(known: Known) -> None:
     obstacle = ""
     if restricts:
         restricted = RestrictedModels(known)
-        if restricted.run(deadline):
+        if restricted.run(deadline - min(known.seconds_at_last, LAST_SHARE * left)):
             on.append(f"{restricted.solved:,} restricted models")
         obstacle = restricted.obstacle if known.schedule is None else ""
     if on:

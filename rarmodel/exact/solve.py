@@ -61,6 +61,9 @@ of the time left it has that."""
 ORDERS_SHARE = 0.1
 """Share of the rest of the time for orders of the jobs, before restricted models."""
 
+LAST_SHARE = 0.25
+"""Most of the time left that is kept for judging a long schedule at the end, if there is no other.
+"""
 
 def solve_formulation(
     instance: Instance,
@@ -190,9 +193,13 @@ def _solve(known: Known) -> None:
     if known.closed:
         known.stopped = f"no model was needed: {known.reached}"
         return
-    if not _restrict_before_models(known):
-        minimise(known)
-    _use_the_rest(known)
+    try:
+        if not _restrict_before_models(known):
+            minimise(known)
+        _use_the_rest(known)
+    finally:
+        if known.schedule is None and not known.infeasible:
+            known.fall_back()
     if known.unjudged and known.schedule is None and known.model_needed:
         known.stopped += (
             f"; {len(known.unjudged):,} schedules are known that only the model can judge: "
@@ -249,7 +256,7 @@ def _use_the_rest(known: Known) -> None:
     obstacle = ""
     if restricts:
         restricted = RestrictedModels(known)
-        if restricted.run(deadline):
+        if restricted.run(deadline - min(known.seconds_at_last, LAST_SHARE * left)):
             on.append(f"{restricted.solved:,} restricted models")
         obstacle = restricted.obstacle if known.schedule is None else ""
     if on:

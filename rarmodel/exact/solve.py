@@ -65,6 +65,7 @@ LAST_SHARE = 0.25
 """Most of the time left that is kept for judging a long schedule at the end, if there is no other.
 """
 
+
 def solve_formulation(
     instance: Instance,
     formulation: Formulation,

@@ -25,7 +25,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     CLUSTER: ("cluster", "contention", "capacities", "slurm-conf", "slurm-topology"),
     JOBS: (
         *("sizes", "job-iterations", "iteration-slots", "execution-slots", "gradient-mb"),
-        *("gradient-per-second", "forward-ms-per-sample", "backward-ms"),
+        *("mb-per-second", "forward-ms-per-sample", "backward-ms"),
     ),
     TRACE: (
         *("format", "column", "skip-invalid", "window", "time-zone", "group", "arrivals"),

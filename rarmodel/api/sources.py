@@ -22,7 +22,7 @@ from rarmodel.files import (
     read_instance,
     read_schedule,
 )
-from rarmodel.instances import EXAMPLES, names
+from rarmodel.instances import names
 from rarmodel.model import check_instance
 from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule

@@ -31,7 +31,9 @@ def _by_name(*columns: Column) -> dict[str, Column]:
 
 def _all_verified(schedules: int) -> str:
     """How the table says that its schedules are verified, each of them."""
-    return "the schedule is verified" if schedules == 1 else f"all {schedules} schedules are verified"
+    return (
+        "the schedule is verified" if schedules == 1 else f"all {schedules} schedules are verified"
+    )
 
 
 VERIFIED = words("verified", 3, said_once=_all_verified)

@@ -363,7 +363,9 @@ def test_impossible_name_exits_2_with_one_line(
     assert len(outcome.lines) == 1
 
 
-def test_unknown_name_says_what_lists_instances_and_which_was_meant(invoke: Invoke, schedule_file: Path) -> None:
+def test_unknown_name_says_what_lists_instances_and_which_was_meant(
+    invoke: Invoke, schedule_file: Path
+) -> None:
     outcome = invoke("verify", "two-server", schedule_file)
     assert outcome.code == 2
     (line,) = outcome.lines

@@ -18,7 +18,7 @@ from rarmodel.bounds import (
     value_bounds,
 )
 from rarmodel.duration import duration
-from rarmodel.errors import listed
+from rarmodel.errors import jobs_listed
 from rarmodel.model import horizon_of, never_complete
 from rarmodel.model.objectives import MAKESPAN, Objective, objectives_of
 from rarmodel.model.objectives import number as plain
@@ -144,7 +144,7 @@ class Description:
         """A bound on each objective."""
         time = self.instance.time
         if self.by_length:
-            behind = {"behind it": f"jobs {listed(self.behind)}"} if self.behind else {}
+            behind = {"behind it": jobs_listed(self.behind)} if self.behind else {}
             return {"lower bound": time.told(self.best.slots, self.best.name)} | behind
         return {
             one.name: f"at least {one.told(bound.value, time, bound.name)}"

@@ -242,9 +242,8 @@ def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
         needs = zip(instance.jobs, works(instance), strict=True)
         long = [job.name for job, work in needs if work.head + work.slots > horizon]
         of = "the horizon of" if instance.time.horizon is not None else "any schedule,"
-        return (
-            f"longer than {of} {horizon} slot{'s' * (horizon != 1)} even alone: {jobs_listed(long)}",
-        )
+        slots = "1 slot" if horizon == 1 else f"{horizon} slots"
+        return (f"longer than {of} {slots} even alone: {jobs_listed(long)}",)
     need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
     if bound.name in {ENUMERATION, PROOF, CHECKED_PROOF}:
         need = f"of all schedules none ends before slot {bound.slots}"

@@ -28,11 +28,6 @@ def listed(names: Sequence[str]) -> str:
     return few + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
-def jobs_listed(names: Sequence[str]) -> str:
-    """Jobs as `listed`, behind the word: `job 'a'`, `jobs 'a', 'b'`."""
-    return f"{'job' if len(names) == 1 else 'jobs'} {listed(names)}"
-
-
 class Problem(NamedTuple):
     """One problem of an input."""
 

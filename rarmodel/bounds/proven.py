@@ -9,12 +9,13 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from rarmodel import registry
-from rarmodel.errors import VerificationError, jobs_listed
+from rarmodel.errors import VerificationError
 from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Argument, EachJob, GpuPrices, LastJob
+from rarmodel.tabular import jobs_listed
 from rarmodel.verifier import Report
 
 from .arguments import of_each_job, of_jobs_alone

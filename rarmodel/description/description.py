@@ -18,12 +18,11 @@ from rarmodel.bounds import (
     value_bounds,
 )
 from rarmodel.duration import duration
-from rarmodel.errors import jobs_listed
 from rarmodel.model import horizon_of, never_complete
 from rarmodel.model.objectives import MAKESPAN, Objective, objectives_of
 from rarmodel.model.objectives import number as plain
 from rarmodel.schema import Instance, StarNetwork
-from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
+from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, jobs_listed, number
 
 from .times_and_links import JobTimes, Level, Size, job_times, network, size_of
 from .used_features import Use, uses_of

@@ -14,10 +14,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.errors import jobs_listed
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.limits import Limits
 from rarmodel.solvers import Solver
+from rarmodel.tabular import jobs_listed
 
 from .building import OutOfTime, built_until
 

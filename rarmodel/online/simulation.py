@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rarmodel.errors import jobs_listed
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import Instance, Schedule, SlotTime
-from rarmodel.tabular import NONE, html_lines
+from rarmodel.tabular import NONE, html_lines, jobs_listed
 from rarmodel.tabular import number as told
 from rarmodel.verifier import Report
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .errors import listed, one_line
+from .errors import one_line
 from .extras import imported
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ LONGEST = 120
 def number(value: float | None, form: str = "") -> str:
     """A formatted number, or a dash for None."""
     return NONE if value is None else format(value, form)
-
-
-def jobs_listed(names: Sequence[str]) -> str:
-    """Jobs as `listed` does, behind the word: `job 'a'`, `jobs 'a', 'b'`."""
-    return f"{'job' if len(names) == 1 else 'jobs'} {listed(names)}"
 
 
 def html_lines(title: str, lines: Mapping[str, object]) -> str:

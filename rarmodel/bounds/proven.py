@@ -9,13 +9,12 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from rarmodel import registry
-from rarmodel.errors import VerificationError
+from rarmodel.errors import VerificationError, listed
 from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Argument, EachJob, GpuPrices, LastJob
-from rarmodel.tabular import jobs_listed
 from rarmodel.verifier import Report
 
 from .arguments import of_each_job, of_jobs_alone
@@ -243,8 +242,7 @@ def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
         needs = zip(instance.jobs, works(instance), strict=True)
         long = [job.name for job, work in needs if work.head + work.slots > horizon]
         of = "the horizon of" if instance.time.horizon is not None else "any schedule,"
-        slots = "1 slot" if horizon == 1 else f"{horizon} slots"
-        return (f"longer than {of} {slots} even alone: {jobs_listed(long)}",)
+        return (f"longer than {of} {horizon} slots even alone: jobs {listed(long)}",)
     need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
     if bound.name in {ENUMERATION, PROOF, CHECKED_PROOF}:
         need = f"of all schedules none ends before slot {bound.slots}"

@@ -18,11 +18,12 @@ from rarmodel.bounds import (
     value_bounds,
 )
 from rarmodel.duration import duration
+from rarmodel.errors import listed
 from rarmodel.model import horizon_of, never_complete
 from rarmodel.model.objectives import MAKESPAN, Objective, objectives_of
 from rarmodel.model.objectives import number as plain
 from rarmodel.schema import Instance, StarNetwork
-from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, jobs_listed, number
+from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows, number
 
 from .times_and_links import JobTimes, Level, Size, job_times, network, size_of
 from .used_features import Use, uses_of
@@ -143,7 +144,7 @@ class Description:
         """A bound on each objective."""
         time = self.instance.time
         if self.by_length:
-            behind = {"behind it": jobs_listed(self.behind)} if self.behind else {}
+            behind = {"behind it": f"jobs {listed(self.behind)}"} if self.behind else {}
             return {"lower bound": time.told(self.best.slots, self.best.name)} | behind
         return {
             one.name: f"at least {one.told(bound.value, time, bound.name)}"

@@ -14,10 +14,10 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.errors import listed
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.limits import Limits
 from rarmodel.solvers import Solver
-from rarmodel.tabular import jobs_listed
 
 from .building import OutOfTime, built_until
 
@@ -86,7 +86,7 @@ def explain(
         + ":"
     ]
     if jobs:
-        lines.append(f"  {jobs_listed(jobs)}")
+        lines.append(f"  jobs {listed(jobs)}")
     lines += [f"  {_words(family)}" for family in kept]
     return tuple(lines)
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rarmodel.errors import listed
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import Instance, Schedule, SlotTime
-from rarmodel.tabular import NONE, html_lines, jobs_listed
+from rarmodel.tabular import NONE, html_lines
 from rarmodel.tabular import number as told
 from rarmodel.verifier import Report
 
@@ -104,7 +105,7 @@ class Simulation:
     def reasons(self) -> tuple[str, ...]:
         """What is wrong if it is not verified, a line each."""
         if self.report is None:
-            return (f"{self.stopped}; not complete: {jobs_listed(self.unfinished)}", *self.causes)
+            return (f"{self.stopped}; not complete: jobs {listed(self.unfinished)}", *self.causes)
         return tuple(one.message for one in self.report.violations)
 
     def lines(self) -> dict[str, str]:

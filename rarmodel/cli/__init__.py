@@ -9,6 +9,7 @@ from .completion import complete
 from .describe_command import describe
 from .help_panels import group_help
 from .instance_commands import instances
+from .kubernetes_commands import kubernetes
 from .list_command import list_parts
 from .overwriting import protect
 from .process import main
@@ -27,6 +28,7 @@ rarmodel.add_command(describe)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
 rarmodel.add_command(instances)
+rarmodel.add_command(kubernetes)
 rarmodel.add_command(list_parts)
 rarmodel.add_command(plot)
 rarmodel.add_command(report)

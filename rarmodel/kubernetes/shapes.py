@@ -1,0 +1,267 @@
+"""What a job's pods ask for in the model's terms: ring size, servers, spread.
+
+A worker is a GPU. A pod's GPUs are of one node; the model knows no pods, so it divides a ring of
+pods with several GPUs evenly, over numbers of servers that leave every pod whole.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .gpus import Demand, demand_of
+from .job_kinds import Pods
+from .network import Network
+from .nodes import GpuNode
+from .schema import PodTemplate, Toleration
+from .selection import (
+    HOSTNAME,
+    UnreadableError,
+    levels_with_others,
+    one_pod_a_node,
+    refused,
+    selects,
+)
+
+
+class UnusableError(Exception):
+    """The model cannot hold this job; the text says why."""
+
+
+class FlavorNodes(NamedTuple):
+    """Nodes that a queue's flavor gives, and what its pods tolerate beside their own."""
+
+    labels: Mapping[str, str]
+    tolerations: Sequence[Toleration]
+
+
+class Shape(NamedTuple):
+    """What a job asks for.
+
+    Attributes
+    ----------
+    size, pods
+        GPUs of its ring, and pods that have them.
+    nodes
+        Nodes that it may use, in the order of the cluster.
+    spread
+        The field `spread` of the model's job; empty if it asks for none.
+    forgiven
+        Whether a taint for GPUs was taken to be tolerated.
+    narrowed
+        Whether its pods could also be on numbers of nodes that the model cannot tell apart.
+    """
+
+    size: int
+    pods: int
+    nodes: tuple[str, ...]
+    spread: Mapping[str, Any]
+    forgiven: bool
+    narrowed: bool
+
+
+def with_gpus(pods: Iterable[Pods]) -> list[tuple[Pods, Demand]]:
+    """Those pods that ask for GPUs, with what they ask for.
+
+    Raises
+    ------
+    UnusableError
+        If what they ask for is nothing that the model has.
+    """
+    found = []
+    for one in pods:
+        if not one.number:
+            continue
+        try:
+            demand = demand_of(one.template.spec)
+        except ValueError as error:
+            raise UnusableError(str(error)) from error
+        if demand.part:
+            raise UnusableError(f"asks for parts of GPUs ({demand.part})")
+        if one.template.spec.resource_claims:
+            raise UnusableError("asks for devices by ResourceClaim")
+        if demand.gpus:
+            found.append((one, demand))
+    if not found:
+        raise UnusableError("asks for no GPUs")
+    return found
+
+
+def shape_of(
+    pods: Iterable[Pods],
+    nodes: Mapping[str, GpuNode],
+    network: Network | None,
+    flavors: Mapping[str, Sequence[FlavorNodes]] | None = None,
+    level: str | None = None,
+) -> Shape:
+    """What a job asks for.
+
+    Parameters
+    ----------
+    pods
+        Its pods.
+    nodes
+        All nodes with whole GPUs.
+    network
+        The parts of the network that it may ask to be within.
+    flavors
+        By resource, the flavors of its queue; None without quotas.
+    level
+        A level within which it must be, beside those that its pods name.
+
+    Raises
+    ------
+    UnusableError
+        If the model cannot hold it, or no node has what it asks for.
+    """
+    asked = with_gpus(pods)
+    try:
+        allowed, forgiven = _allowed(asked, nodes, flavors)
+        apart = any(one_pod_a_node(one.template) for one, _ in asked)
+        levels = [name for one, _ in asked for name in _levels(one)]
+    except UnreadableError as error:
+        raise UnusableError(str(error)) from error
+    count, sizes = sum(one.number for one, _ in asked), {demand.gpus for _, demand in asked}
+    size = sum(one.number * demand.gpus for one, demand in asked)
+    on_one_node = HOSTNAME in levels
+    within = _narrowest(
+        [*(one for one in levels if one != HOSTNAME), *([level] if level else [])], network
+    )
+    parts = _parts(allowed, nodes, network, within)
+    if on_one_node or len(sizes) > 1:
+        if all(size > gpus for part in parts for gpus in part):
+            if on_one_node:
+                raise UnusableError("asks for one node for all its pods, and none has room")
+            raise UnusableError(
+                "its pods ask for different numbers of GPUs, and no one node has room for all"
+            )
+        if apart and count > 1:
+            raise UnusableError("its pods ask for different numbers of GPUs on nodes of their own")
+        spread: dict[str, Any] = {"max_servers": 1} if size > 1 else {}
+        narrowed = not on_one_node and count > 1
+    else:
+        spread, narrowed = _spread(count, sizes.pop(), parts, apart=apart and count > 1)
+    if within is not None:
+        spread["within"] = within
+    return Shape(size, count, tuple(allowed), spread, forgiven, narrowed)
+
+
+def _allowed(
+    asked: Sequence[tuple[Pods, Demand]],
+    nodes: Mapping[str, GpuNode],
+    flavors: Mapping[str, Sequence[FlavorNodes]] | None,
+) -> tuple[list[str], bool]:
+    """Nodes that every one of its pods may use, and whether taints for GPUs were forgiven."""
+    forgiven = False
+    left = [node for node in nodes.values() if not node.away]
+    for one, demand in asked:
+        if any(c.when_unsatisfiable == "DoNotSchedule" for c in _spreading(one.template)):
+            raise UnusableError("asks to be spread evenly (topologySpreadConstraints)")
+        own = None if flavors is None else flavors.get(demand.resource, ())
+        if own is not None and not own:
+            raise UnusableError(f"its queue has no quota for {demand.resource}")
+        found = []
+        for node in left:
+            accepted = _accepts(node, one.template, demand, own)
+            if accepted is not None:
+                found.append(node)
+                forgiven = forgiven or accepted
+        left = found
+    if not left:
+        raise UnusableError("no node takes its pods: GPUs, labels, taints, CPUs and memory")
+    return [node.name for node in left], forgiven
+
+
+def _spreading(template: PodTemplate) -> Sequence[Any]:
+    return template.spec.topology_spread_constraints
+
+
+def _accepts(
+    node: GpuNode, template: PodTemplate, demand: Demand, flavors: Sequence[FlavorNodes] | None
+) -> bool | None:
+    """None if a node takes no such pod; else whether a taint for GPUs was forgiven."""
+    enough = (
+        node.resource == demand.resource
+        and node.gpus >= demand.gpus
+        and node.cpus >= demand.cpus
+        and node.memory >= demand.memory
+    )
+    if not enough or not selects(template.spec, node.name, node.labels):
+        return None
+    best: bool | None = None
+    for flavor in (FlavorNodes({}, ()),) if flavors is None else flavors:
+        if any(node.labels.get(key) != value for key, value in flavor.labels.items()):
+            continue
+        tolerations = (*template.spec.tolerations, *flavor.tolerations)
+        kept_away, forgiven = refused(node.taints, tolerations, demand.resource)
+        if not kept_away:
+            best = forgiven if best is None else best and forgiven
+    return best
+
+
+def _levels(one: Pods) -> list[str]:
+    if one.slices:
+        raise UnusableError("asks for parts of its pods to be close (podset-slice-…-topology)")
+    return [*([one.within] if one.within else []), *levels_with_others(one.template)]
+
+
+def _narrowest(names: Sequence[str], network: Network | None) -> str | None:
+    """The lowest of some levels: who is within one part of it is within one of those above."""
+    known = []
+    for name in names:
+        level = network.known(name) if network else None
+        if level is None:
+            raise UnusableError(f"asks for one part of the network by {name!r}, which is no level")
+        known.append(level)
+    return max(known, key=network.levels.index) if network and known else None
+
+
+def _parts(
+    allowed: Sequence[str],
+    nodes: Mapping[str, GpuNode],
+    network: Network | None,
+    within: str | None,
+) -> list[list[int]]:
+    """GPUs of the nodes in each part of the network that may hold the ring."""
+    parts: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(list)
+    for name in allowed:
+        path = network.above[name] if network and within else ()
+        depth = next((i for i, (level, _) in enumerate(path, 1) if level == within), None)
+        if within is None or depth is not None:
+            parts[path[:depth]].append(nodes[name].gpus)
+    return [*parts.values()]
+
+
+def _spread(
+    pods: int, gpus: int, parts: Sequence[Sequence[int]], *, apart: bool
+) -> tuple[dict[str, Any], bool]:
+    """The field `spread` of equal pods, and whether it allows fewer places than they do."""
+    size = pods * gpus
+
+    def has_room(servers: int) -> bool:
+        share = size // servers
+        return any(sum(one >= share for one in part) >= servers for part in parts)
+
+    if apart:
+        if not has_room(pods):
+            raise UnusableError("asks for more nodes of its own than there are")
+        return {"min_servers": pods, "max_servers": pods, "equal": True}, False
+    if gpus == 1:
+        if all(sum(part) < size for part in parts):
+            raise UnusableError("needs more GPUs than the nodes that it may use have")
+        return {}, False
+    possible = [n for n in _divisors(size) if n <= pods]
+    whole = [n for n in possible if pods % n == 0 and has_room(n)]
+    if not whole:
+        raise UnusableError("needs more GPUs than the nodes that it may use have")
+    fewest = whole[0]
+    split = [n for n in possible if pods % n]
+    least = max((n for n in split if n < fewest), default=0) + 1
+    most = min((n for n in split if n > fewest), default=pods + 1) - 1
+    spread = {"max_servers": most, "equal": True}
+    return ({"min_servers": least} if least > 1 else {}) | spread, pods > 1
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, number + 1) if number % n == 0] if number < 10**6 else [number]

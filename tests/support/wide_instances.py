@@ -10,6 +10,7 @@ from typing import Any
 from enumeration import count_vectors
 from hypothesis import strategies as st
 from random_instances import random_instance
+from tenant_trees import random_tenants
 
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
@@ -113,7 +114,7 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
                 cluster["reservations"].append(one | {"gpus": random.randint(1, server["gpus"])})
     if QUOTAS.name in features:
         total = sum(server["gpus"] for server in cluster["servers"])
-        data["tenants"] = [{"name": "t", "gpus": random.randint(1, total)}, {"name": "u"}]
+        data["tenants"] = random_tenants(random, total)
     if RESOURCES.name in features:
         data["resources"] = [
             {"name": "alone", "capacity": 1},
@@ -170,6 +171,8 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
     order = random.sample(range(len(data["jobs"])), len(data["jobs"]))
     for i, job in enumerate(data["jobs"]):
         job["weight"] = random.randint(1, 3)
+        if job["weight"] != 2:
+            job["priority"] = job["weight"] - 2
         if random.random() < 0.7:
             job["due"] = random.randint(0, 10)
         if RELEASES.name in features:
@@ -206,7 +209,7 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
                 for kind in random.sample(kinds, random.randint(1, len(kinds)))
             }
         if QUOTAS.name in features and random.random() < 0.7:
-            job["tenant"] = random.choice(["t", "u"])
+            job["tenant"] = random.choice("tuv")
         if RESOURCES.name in features:
             if random.random() < 0.4:
                 job["resources"] = {"alone": 1}

@@ -80,7 +80,7 @@ def random_wide(
         if PREEMPTION.name in features:
             slots = random.choice([0, 0.4, 1, 1, 2, 2.5])
             data["preemption"] = {"restore_seconds": slots * data["time"]["slot_seconds"]}
-        for change in (_cluster, _jobs, _running):
+        for change in (_cluster, _jobs, _running, _interruptions):
             change(random, data, features)
         try:
             return parse_instance(data)
@@ -236,6 +236,18 @@ def _running(random: Random, data: dict[str, Any], features: Collection[str]) ->
             job["running"] = {"gpus": held, "iterations_done": done}
             job["release"] = min(0, job.get("release", 0))
             job.pop("after", None)
+
+
+def _interruptions(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    """Which jobs may be interrupted, and what they lose then."""
+    if PREEMPTION.name not in features or random.random() < 0.3:
+        return
+    for job in data["jobs"]:
+        if random.random() < 0.25:
+            job["preemptible"] = False
+        if random.random() < 0.6:
+            some = [None, 1, 2, 3, 5, 10, max(1, job["iterations"] // 2), job["iterations"] + 1]
+            job["checkpoint_iterations"] = random.choice(some)
 
 
 @st.composite

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Job, Schedule
 from rarmodel.schema.schedule import Held
@@ -65,7 +66,7 @@ class ScheduleOutcome:
             for segment in by_job[j].segments:
                 counts = {index[s]: len(gpus) for s, gpus in segment.gpus.items() if gpus}
                 inside = dict(sorted(counts.items()))
-                runs.append(run_of(job, segment, inside, restore, before))
+                runs.append(run_of(scope.instance, job, segment, inside, restore, before))
                 before = len(runs) - 1
         self._runs, self._course = runs, simulate(scope.instance, runs)
         late, names = scope.horizon + 1, list(scope.servers)
@@ -94,7 +95,7 @@ class ScheduleOutcome:
 
     def _goes_on(self, job: Job, segment: Held) -> bool:
         """Whether a job that runs at slot 0 stays where it is."""
-        if job.running is None or self.scope.instance.preemption is None:
+        if job.running is None or not may_stop(self.scope.instance, job):
             return job.running is not None
         return job.running.goes_on(segment.start, segment.gpus)
 

@@ -59,6 +59,7 @@ CHECKS: dict[str, Check] = {
     "bound": truth,
     "each": optional(function),
     "round_slots": optional(whole(1)),
+    "reclaim": truth,
     "horizon": optional(whole(1)),
     "output": optional(path),
     "charts": optional(argument_checks.entries),

@@ -57,8 +57,10 @@ class Jobs:
         Place of each job in the instance. Jobs arrive by release, then in input order.
     arrival
         Slot from which on a policy knows the job, max(0, r_j).
-    release, weight, due, deadline
+    release, weight, priority, due, deadline
         As the instance has them; NEVER where there is no due slot or deadline.
+    preemptible
+        Whether it may be interrupted.
     iterations
         Iterations left at slot 0.
     size
@@ -85,8 +87,10 @@ class Jobs:
     arrival: Ints
     release: Ints
     weight: Ints
+    priority: Ints
     due: Ints
     deadline: Ints
+    preemptible: Truths
     iterations: Ints
     size: Ints
     speed: Ints
@@ -130,8 +134,10 @@ def jobs_of(instance: Instance) -> Jobs:
         arrival=_ints([max(0, job.release) for job in jobs]),
         release=_ints([job.release for job in jobs]),
         weight=_ints([job.weight for job in jobs]),
+        priority=_ints([job.priority for job in jobs]),
         due=_ints([NEVER if job.due is None else job.due for job in jobs]),
         deadline=_ints([NEVER if job.deadline is None else job.deadline for job in jobs]),
+        preemptible=np.array([getattr(job, "preemptible", True) for job in jobs], np.bool_),
         iterations=iterations,
         size=_sizes(waiting)[order],
         speed=speed,

@@ -200,10 +200,16 @@ class WorkingCluster:
         self._hold(stay)
 
     def stop(self, k: int) -> None:
-        """A job gives its GPUs back without being complete."""
+        """A job gives its GPUs back without being complete.
+
+        A stay that began in this slot counts as if it had not been.
+        """
         if self.stays[k].up <= self.now:
             rings.stop(self._arrays, self._state, int(self.jobs.index[k]))
-        self.stopped[k] = self._leave(k)
+        stay = self._leave(k)
+        self._ran[k] = self.served[k] > 0
+        if stay.end > stay.start or k not in self.stopped:
+            self.stopped[k] = stay
 
     def settle(self) -> int:
         """Nothing more happens in this slot; how many jobs were interrupted in it."""

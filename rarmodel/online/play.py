@@ -79,6 +79,7 @@ def play(
     placement: Placement,
     *,
     round_slots: int | None = None,
+    reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> Played:
@@ -93,12 +94,15 @@ def play(
         What is played on, who decides, and where jobs are put.
     round_slots
         Ask the policy every so many slots as well; by default as the policy wants.
+    reclaim
+        Whether tenants take back what they are guaranteed.
     seed
         Seed of the random numbers of policy and placement.
     progress
         Is told how far it is, a few times a second.
     """
-    game = _Game(instance, policy, placement, round_slots or slots_of_round(policy, instance), seed)
+    rounds = round_slots or slots_of_round(policy, instance)
+    game = _Game(instance, policy, placement, rounds, seed, reclaim=reclaim)
     interrupted, told = False, perf_counter()
     try:
         while game.step():
@@ -130,6 +134,8 @@ class _Game:
         placement: Placement,
         round_slots: int | None,
         seed: int,
+        *,
+        reclaim: bool,
     ) -> None:
         self.jobs = jobs_of(instance)
         self.cluster = WorkingCluster(instance, self.jobs)
@@ -137,7 +143,9 @@ class _Game:
         self._policy, self._placement, self._round = policy, placement, round_slots
         self._random = np.random.default_rng(seed)
         interrupts = policy.interrupts and instance.preemption is not None
-        self._foreman = Foreman(self.cluster, placement, interrupts=interrupts, random=self._random)
+        self._foreman = Foreman(
+            self.cluster, placement, interrupts=interrupts, reclaims=reclaim, random=self._random
+        )
         self._views = Views(self.cluster)
         self._memory: dict[str, Any] = {}
         self._waits_for = self.jobs.waits_for.copy()

@@ -46,6 +46,7 @@ def simulate(
     placement: Placement,
     *,
     round_slots: int | None = None,
+    reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> Simulation:
@@ -55,7 +56,7 @@ def simulate(
     ----------
     instance, policy, placement
         What is played on, who decides, and where jobs are put.
-    round_slots, seed, progress
+    round_slots, reclaim, seed, progress
         As for `play`.
 
     Raises
@@ -74,7 +75,11 @@ def simulate(
     _compile()
     begun = perf_counter()
     played = play(
-        instance, policy, placement, round_slots=round_slots, seed=seed, progress=progress
+        *(instance, policy, placement),
+        round_slots=round_slots,
+        reclaim=reclaim,
+        seed=seed,
+        progress=progress,
     )
     done = bool((played.completion < NEVER).all())
     schedule = report = None

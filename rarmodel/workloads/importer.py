@@ -13,8 +13,9 @@ from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Contention, Instance, Job, Resource
-from rarmodel.schema.instance import Preemption, Tenant
+from rarmodel.schema.instance import Preemption
 from rarmodel.schema.problems import problems_of
+from rarmodel.schema.tenants import Tenant
 
 from .account import Account, counted, grouped, told
 from .candidates import NO_DURATION, Books, Candidate, candidates

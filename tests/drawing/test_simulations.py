@@ -21,7 +21,7 @@ from rarmodel.drawing.played import Class, over_time, played
 from rarmodel.drawing.side_by_side import labels_of
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance, Schedule
-from rarmodel.schema.instance import Tenant
+from rarmodel.schema.tenants import Tenant
 
 pytest.importorskip("altair")
 

@@ -26,7 +26,8 @@ from rarmodel.online.moving import elsewhere
 from rarmodel.online.play import play
 from rarmodel.online.verified_play import unsuitable
 from rarmodel.schema import Instance
-from rarmodel.schema.instance import Preemption, Tenant
+from rarmodel.schema.instance import Preemption
+from rarmodel.schema.tenants import Tenant
 
 POLICIES = [
     one.name for one in registry.parts("policies") if not one.elastic and one.name != "replan"

@@ -10,6 +10,7 @@ from typing import Any
 from enumeration import count_vectors
 from hypothesis import strategies as st
 from random_instances import random_instance
+from tenant_trees import random_tenants
 
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
@@ -79,7 +80,7 @@ def random_wide(
         if PREEMPTION.name in features:
             slots = random.choice([0, 0.4, 1, 1, 2, 2.5])
             data["preemption"] = {"restore_seconds": slots * data["time"]["slot_seconds"]}
-        for change in (_cluster, _jobs, _running):
+        for change in (_cluster, _jobs, _running, _interruptions):
             change(random, data, features)
         try:
             return parse_instance(data)
@@ -113,7 +114,7 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
                 cluster["reservations"].append(one | {"gpus": random.randint(1, server["gpus"])})
     if QUOTAS.name in features:
         total = sum(server["gpus"] for server in cluster["servers"])
-        data["tenants"] = [{"name": "t", "gpus": random.randint(1, total)}, {"name": "u"}]
+        data["tenants"] = random_tenants(random, total)
     if RESOURCES.name in features:
         data["resources"] = [
             {"name": "alone", "capacity": 1},
@@ -170,6 +171,8 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
     order = random.sample(range(len(data["jobs"])), len(data["jobs"]))
     for i, job in enumerate(data["jobs"]):
         job["weight"] = random.randint(1, 3)
+        if job["weight"] != 2:
+            job["priority"] = job["weight"] - 2
         if random.random() < 0.7:
             job["due"] = random.randint(0, 10)
         if RELEASES.name in features:
@@ -206,7 +209,7 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
                 for kind in random.sample(kinds, random.randint(1, len(kinds)))
             }
         if QUOTAS.name in features and random.random() < 0.7:
-            job["tenant"] = random.choice(["t", "u"])
+            job["tenant"] = random.choice("tuv")
         if RESOURCES.name in features:
             if random.random() < 0.4:
                 job["resources"] = {"alone": 1}
@@ -233,6 +236,18 @@ def _running(random: Random, data: dict[str, Any], features: Collection[str]) ->
             job["running"] = {"gpus": held, "iterations_done": done}
             job["release"] = min(0, job.get("release", 0))
             job.pop("after", None)
+
+
+def _interruptions(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    """Which jobs may be interrupted, and what they lose then."""
+    if PREEMPTION.name not in features or random.random() < 0.3:
+        return
+    for job in data["jobs"]:
+        if random.random() < 0.25:
+            job["preemptible"] = False
+        if random.random() < 0.6:
+            some = [None, 1, 2, 3, 5, 10, max(1, job["iterations"] // 2), job["iterations"] + 1]
+            job["checkpoint_iterations"] = random.choice(some)
 
 
 @st.composite

@@ -10,8 +10,8 @@ from rarmodel.model.lone import allowed_servers, groups_of
 from rarmodel.schema import Instance, Resource
 from rarmodel.schema.base import Count
 from rarmodel.schema.cluster import Reservation
-from rarmodel.schema.instance import Tenant
 from rarmodel.schema.job import Job, Running
+from rarmodel.schema.tenants import Tenant
 
 from .feature import Drawn, Rng, Share, Shares, changed, drawn_from, rough_makespan, slots_of, some
 

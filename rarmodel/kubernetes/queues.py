@@ -317,9 +317,8 @@ def _without_cycles(tenants: Mapping[str, Tenant]) -> dict[str, Tenant]:
     return found
 
 
-def rows(tenants: Iterable[Tenant], fields: Iterable[str]) -> list[dict[str, Any]]:
-    """Tenants as the instance has them, with those of these fields that it knows."""
-    known = {*fields}
+def rows(tenants: Iterable[Tenant]) -> list[dict[str, Any]]:
+    """Tenants as the instance has them; one without any quota has no cap, as caps are above 0."""
     return [
         {
             key: value
@@ -329,7 +328,7 @@ def rows(tenants: Iterable[Tenant], fields: Iterable[str]) -> list[dict[str, Any
                 ("gpus", one.cap or None),
                 ("guaranteed", one.guaranteed),
             )
-            if value is not None and key in known
+            if value is not None
         }
         for one in tenants
     ]

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rarmodel.errors import FEW, InputError, Problem, one_line
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
-from rarmodel.schema import Cluster, Instance, Job, Tenant, TreeNetwork
+from rarmodel.schema import Cluster, Instance, TreeNetwork
 from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.account import counted
 from rarmodel.workloads.cluster_rates import cluster_of
@@ -343,7 +343,7 @@ class _Reader:
         fields |= {"name": told.name, "gpus": size, "iterations": self._slots(self._duration(told))}
         if release := self._release(told):
             fields["release"] = release
-        if "priority" in Job.model_fields and told.priority:
+        if told.priority:
             fields["priority"] = told.priority
         return fields | ({"tenant": tenant} if (tenant := self._tenant(told)) else {})
 
@@ -543,7 +543,7 @@ class _Reader:
         """Tenants of the jobs, and all queues; namespaces have no caps."""
         known = self.queues.tenants
         others = sorted({one["tenant"] for one in fields if "tenant" in one} - {*known})
-        rows = queue_tenants.rows(known.values(), Tenant.model_fields)
+        rows = queue_tenants.rows(known.values())
         return rows + [{"name": name} for name in others]
 
     def _with_iterations(self, draft: Instance) -> Instance:

@@ -14,6 +14,7 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.errors import UsageError
 from rarmodel.model.impossible import without_place_at_last
 from rarmodel.model.lone import lone_options
+from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
 from . import walk
@@ -400,7 +401,14 @@ def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | Non
         fewest=spread.min_servers if spread else 1,
         most=min(size, servers, (spread.max_servers if spread else None) or servers),
         equal=bool(spread and spread.equal),
+        parts=_parts(instance, spread.within) if spread and spread.within else (),
     )
+
+
+def _parts(instance: Instance, level: str) -> tuple[Truths, ...]:
+    """Servers at or below each node of a level."""
+    tree, count = topology(instance.cluster), len(instance.cluster.servers)
+    return tuple(_mask(some, count) for some in tree.below_each(level))
 
 
 def _mask(servers: frozenset[int], count: int) -> Truths:

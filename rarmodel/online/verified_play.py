@@ -17,7 +17,7 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
-from rarmodel.model.features import LEVELS, RESERVATIONS, used
+from rarmodel.model.features import RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
 from rarmodel.model.objectives import Objective
 from rarmodel.model.usage_limits import usage_limits
@@ -183,8 +183,6 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
             "give way where that happens; give the instance preemption"
         )
-    if place := used(instance).get(LEVELS.name):
-        return f"simulate does not handle levels ({place}); leave the field out"
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
         return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "

@@ -47,7 +47,7 @@ WIDE = (
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
-PLAYED = tuple(name for name in FEATURES if name != LEVELS.name)
+PLAYED = FEATURES
 """Those that `simulate` handles, but preemption."""
 
 

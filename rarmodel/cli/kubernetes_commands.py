@@ -1,4 +1,4 @@
-"""The command about a recorded Kubernetes cluster: `kubernetes read`."""
+"""The commands about a recorded Kubernetes cluster: `kubernetes read` and `compare`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,24 @@ from typing import Any
 
 import rich_click as click
 
+from rarmodel.defaults import DEFAULT_METHOD, SEARCH_SECONDS
+
 from .input_files import share_stdin
 from .named_numbers import RATES, merged, named_option
-from .options import JSON, POSITIVE, SLOT_LENGTH, objective_option
+from .options import (
+    INSTANCE,
+    JSON,
+    OBJECTIVE,
+    POSITIVE,
+    SEED,
+    SLOT_LENGTH,
+    THREADS,
+    objective_option,
+)
 from .output_files import check_output, write_json
-from .terminal import answer_json, say, show_text
+from .terminal import answer_json, progress, say, show, show_text
 
-FINE = 0
+FINE, UNSOLVED = 0, 1
 
 
 @click.group(no_args_is_help=False)
@@ -47,6 +58,7 @@ def kubernetes() -> None:
 )
 @click.option(
     "--default-model",
+    "model",
     metavar="NAME",
     default="resnet50",
     show_default=True,
@@ -74,6 +86,7 @@ def read(
     source: str,
     levels: str | None,
     profiles: str | None,
+    model: str,
     output: str | None,
     as_json: bool,  # noqa: FBT001
     **options: Any,
@@ -89,6 +102,7 @@ def read(
         source,
         levels=levels.split(",") if levels else (),
         profiles=profiles,
+        default_model=model,
         cluster=file,
         rates=rates,
         **options,
@@ -101,3 +115,61 @@ def read(
         for line in reading.lines():
             (say if output == "-" else show_text)(line)
     return FINE
+
+
+@kubernetes.command()
+@INSTANCE
+@click.option(
+    "--method",
+    metavar="NAME",
+    default=DEFAULT_METHOD,
+    show_default=True,
+    help="Method that plans; `rarmodel list methods` lists them.",
+)
+@OBJECTIVE
+@click.option(
+    "--time-limit",
+    type=POSITIVE,
+    metavar="SECONDS",
+    default=SEARCH_SECONDS,
+    show_default=True,
+    help="Stop the plan after this time, in seconds, with the best one so far.",
+)
+@SEED
+@THREADS
+@JSON
+def compare(
+    instance: str,
+    objective: str | list[str] | None,
+    as_json: bool,  # noqa: FBT001
+    **options: Any,
+) -> int:
+    """Plan INSTANCE beside the queue order and the packing of Kueue and of Volcano.
+
+    INSTANCE is a file of `rarmodel kubernetes read`, or any other.
+    """
+    from rarmodel import kubernetes as room  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    with progress() as (name, report):
+        made = room.compare(
+            instance,
+            objective=objective,
+            progress=report,
+            each=lambda problem, part, number, total: name(
+                f"{problem.name}: {part}, {number} of {total}",
+                problem.time,
+                limit=options["time_limit"],
+                objective=problem.objectives[0],
+            ),
+            **options,
+        )
+    if as_json:
+        answer_json([row for one in made for row in one.rows()])
+    else:
+        for one in made:
+            show(tables.of_rows(one.instance, one.table(), tables.COMPARED))
+            for line in one.why_not_optimal():
+                show_text(line)
+    return FINE if all(one.best_makespan is not None for one in made) else UNSOLVED

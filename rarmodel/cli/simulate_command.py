@@ -29,8 +29,8 @@ from .terminal import answer_json, forecast, say, say_first, show, show_lines
     metavar="NAME",
     default=DEFAULT_PLACEMENT,
     show_default=True,
-    help="Where jobs are put that get GPUs: consolidate, first-fit, contention-aware, or yours as "
-    "package.module:Name.",
+    help="Where jobs are put that get GPUs; `rarmodel list placements` lists the rules. Or yours "
+    "as package.module:Name.",
 )
 @click.option(
     "--round",

@@ -9,6 +9,6 @@ from .account import Account
 from .choices import Choices
 from .profiles import Rule, Rules, read_rules
 from .reading import Reading
-from .session import read
+from .session import compare, read
 
-__all__ = ["Account", "Choices", "Reading", "Rule", "Rules", "read", "read_rules"]
+__all__ = ["Account", "Choices", "Reading", "Rule", "Rules", "compare", "read", "read_rules"]

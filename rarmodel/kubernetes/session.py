@@ -1,4 +1,4 @@
-"""Read a cluster: the call of `rarmodel kubernetes read`."""
+"""Read a cluster, and compare schedulers: the calls of `rarmodel kubernetes`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from rarmodel.api.comparing import compare as compared
+from rarmodel.api.comparison import Comparisons
+from rarmodel.api.sources import Source
+from rarmodel.defaults import DEFAULT_METHOD
 from rarmodel.errors import UsageError
 from rarmodel.files import STANDARD_INPUT
 
@@ -40,3 +44,29 @@ def read(source: str | os.PathLike[str], **choices: Any) -> Reading:
     path = Path(source)
     name = "kubernetes" if os.fspath(source) == STANDARD_INPUT else path.resolve().stem
     return reading_of(read_objects(source), made, name or "kubernetes")
+
+
+def compare(
+    instance: Source | Reading, *, method: str = DEFAULT_METHOD, **limits: Any
+) -> Comparisons:
+    """Plan an instance beside what Kueue and Volcano would do with it, with proven bounds.
+
+    Parameters
+    ----------
+    instance
+        A reading, an instance, or its file.
+    method
+        The method that plans.
+    **limits
+        `objective`, `time_limit`, `threads`, `seed`, `progress` and `each`, as for
+        `rarmodel.compare`.
+
+    Raises
+    ------
+    InputError, UsageError
+        As `rarmodel.compare`.
+    """
+    from .schedulers import SCHEDULERS  # noqa: PLC0415 - loads Numba
+
+    problem = instance.instance if isinstance(instance, Reading) else instance
+    return compared(problem, methods=[*SCHEDULERS, method], **limits)

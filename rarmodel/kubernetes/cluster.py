@@ -65,7 +65,7 @@ class Objects:
     Attributes
     ----------
     parts
-        All that are no jobs.
+        All that are no jobs, by type.
     jobs
         What jobs, and objects that tell of one, say.
     metadata
@@ -74,16 +74,14 @@ class Objects:
         All points in time that objects tell of their past.
     """
 
-    parts: dict[Key, Part] = field(default_factory=dict)
+    parts: dict[type[Part], dict[Key, Part]] = field(default_factory=dict)
     jobs: dict[Key, Described] = field(default_factory=dict)
     metadata: dict[Key, Metadata] = field(default_factory=dict)
     moments: list[datetime] = field(default_factory=list)
 
     def of(self, kind: type[P]) -> dict[Key, P]:
         """Those of a kind."""
-        return cast(
-            "dict[Key, P]", {key: one for key, one in self.parts.items() if isinstance(one, kind)}
-        )
+        return cast("dict[Key, P]", self.parts.get(kind, {}))
 
 
 def objects_of(found: Found, books: Bookkeeper) -> Objects:
@@ -98,28 +96,23 @@ def objects_of(found: Found, books: Bookkeeper) -> Objects:
             continue
         try:
             if is_job(key):
-                read.jobs[key] = KINDS[key.group, key.kind](data)
+                said = KINDS[key.group, key.kind](data)
                 read.metadata[key] = _Named.model_validate(data).metadata
+                read.jobs[key] = said
             else:
-                read.parts[key] = part = TYPES[key.group, key.kind].model_validate(data)
+                part = TYPES[key.group, key.kind].model_validate(data)
                 _require_numbers(part)
+                read.parts.setdefault(type(part), {})[key] = part
                 if isinstance(part, Pod):
                     read.metadata[key] = part.metadata
         except ValidationError as error:
             first = ": ".join(filter(None, problems_of(error)[0]))
             books.leave_out(key, f"not as Kubernetes writes it: {first}")
-            _forget(key, read)
         except ValueError as error:
             books.leave_out(key, f"not as Kubernetes writes it: {error}")
-            _forget(key, read)
         else:
             read.moments += _moments(data)
     return read
-
-
-def _forget(key: Key, read: Objects) -> None:
-    for some in (read.parts, read.jobs, read.metadata):
-        some.pop(key, None)
 
 
 def _require_numbers(part: Part) -> None:

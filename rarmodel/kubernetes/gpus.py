@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -130,8 +130,3 @@ def why_parts(labels: Labels) -> str:
 def type_of(labels: Labels) -> str:
     """The type of a node's GPUs; empty if no label names it."""
     return next((labels[name] for name in _TYPES if labels.get(name)), "")
-
-
-def total(amounts: Iterable[Amounts], name: str) -> Fraction:
-    """The sum of a resource."""
-    return sum((quantity(one.get(name, 0)) for one in amounts), Fraction(0))

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from .gpus import WHOLE
+from .node_choice import FlavorNodes
 from .quantities import quantity
 from .schema import (
     Amounts,
@@ -23,7 +24,6 @@ from .schema import (
     ResourceGroup,
     VolcanoQueue,
 )
-from .shapes import FlavorNodes
 
 STOPPED = {"Hold", "HoldAndDrain"}
 _ROOT = "root"

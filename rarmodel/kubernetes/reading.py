@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from rarmodel.errors import FEW, InputError, Problem, one_line
-from rarmodel.model import timing
-from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Instance, TreeNetwork
 from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.account import counted
 from rarmodel.workloads.cluster_rates import cluster_of
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
-from rarmodel.workloads.job_profile import Profile, slots_of_work
 
 from . import queues as queue_tenants
 from .account import Account, Bookkeeper
@@ -26,10 +21,9 @@ from .choices import Choices
 from .cluster import Objects, objects_of
 from .jobs import families
 from .network import Network, network_of
+from .node_choice import NodeChoice, UnusableError
 from .nodes import GpuNode, by_number, gpu_node
 from .objects import Found, Key
-from .profiles import Found as FoundProfile
-from .profiles import annotated
 from .queues import Queues, queues_of
 from .schema import (
     ClusterQueue,
@@ -42,12 +36,11 @@ from .schema import (
     Topology,
     VolcanoQueue,
 )
-from .shapes import Shape, UnusableError, shape_of, with_gpus
+from .shapes import Shape, shape_of, with_gpus
 from .standing import why_no_gpus
 from .told_jobs import Told, told_of
+from .work import Fields, Work
 
-Fields = dict[str, Any]
-"""A job of the model as plain data."""
 AT_THE_END = " (ending)"
 """Behind the name of a job whose pods are being deleted."""
 
@@ -139,9 +132,6 @@ class _Reader:
             [*self.read.of(ResourceFlavor).values()],
             [*self.read.of(VolcanoQueue).values()],
         )
-        self.profiles: dict[str, FoundProfile] = {}
-        self.durations: dict[str, float] = {}
-        self.limited: set[str] = set()
         self.next_gpu = Counter[str]()
         contention = choices.contention
         self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
@@ -150,10 +140,13 @@ class _Reader:
         """The instance and its account."""
         told = [told_of(one, self.read, self.queues) for one in families(self.read.metadata)]
         self._find_nodes(told)
+        overhead = self.contention["overhead_ms_per_server"]
+        self.work = Work(self.choices, self.now, overhead, len(self.nodes), self.notes)
         network = self._network()
         running = [one for job in told for one in self._running(job)]
-        jobs = [(one, fields) for one in told if (fields := self._waiting(one, network))]
-        jobs.sort(key=lambda one: (-one[0].priority, self._release(one[0]), one[0].name))
+        choice = NodeChoice(self.nodes)
+        jobs = [(one, fields) for one in told if (fields := self._waiting(one, choice, network))]
+        jobs.sort(key=lambda one: (-one[0].priority, self.work.release(one[0]), one[0].name))
         waiting = self._weighted(jobs)
         if not running and not waiting:
             raise InputError([Problem("", "no job with GPUs is left")], self.name)
@@ -249,78 +242,6 @@ class _Reader:
         )
         return made.model_copy(update={"network": made.network.model_copy(update={"links": links})})
 
-    # Time ----------------------------------------------------------------------------------------
-
-    def _slots(self, seconds: float) -> int:
-        return math.ceil(round(seconds / self.choices.slot_seconds, 6))
-
-    def _at(self, moment: datetime | None) -> int:
-        """The first slot that begins no earlier; 0 if the moment is not known."""
-        if moment is None or self.now is None:
-            return 0
-        return self._slots((moment - self.now) / timedelta(seconds=1))
-
-    def _release(self, told: Told) -> int:
-        return min(0, self._at(told.created))
-
-    def _duration(self, told: Told) -> float:
-        """How long a job runs in its best placement, in seconds."""
-        if told.name not in self.durations:
-            self.durations[told.name] = self._estimate(told)
-        return self.durations[told.name]
-
-    def _estimate(self, told: Told) -> float:
-        found = self._profile(told)
-        if found.profile.seconds is not None:
-            seconds, origin = found.profile.seconds, f"duration from {found.origin}"
-        elif told.seconds is not None:
-            seconds, origin = float(told.seconds), "duration from the time limit"
-        else:
-            seconds, origin = self.choices.default_seconds, "no time limit: the default duration"
-        if found.profile.iterations is not None:
-            origin = f"iterations of {found.origin}"
-        if told.seconds is not None:  # Kubernetes ends it then.
-            seconds = min(seconds, told.seconds)
-            self.limited.add(told.name)
-        self.notes[origin].append(told.name)
-        return min(max(seconds, 1.0), 1e9)
-
-    def _profile(self, told: Told) -> FoundProfile:
-        if told.name not in self.profiles:
-            self.profiles[told.name] = found = self._look_up(told)
-            if found.fault:
-                self.notes[f"annotation not used: {found.fault}"].append(told.name)
-            if not found.origin and found.profile.exchanges:
-                note = f"no profile: taken to train {self.choices.default_model}"
-                self.notes[note].append(told.name)
-            elif not found.profile.exchanges:
-                self.notes["no profile, so they exchange nothing"].append(told.name)
-        return self.profiles[told.name]
-
-    def _look_up(self, told: Told) -> FoundProfile:
-        """The profile of a job: its annotation's, that of the first rule that matches, the default.
-
-        A profile that says only how long the job runs is filled with the default model.
-        """
-        profile, fault = annotated(told.annotations)
-        origin, head = "its annotation", told.family.head
-        if profile is None and self.choices.rules is not None:
-            own = {
-                "name": head.name,
-                "namespace": head.namespace,
-                "queue": told.queue_name,
-                "kind": head.kind,
-            }
-            rules = self.choices.rules.profiles
-            profile = next((rule.profile for rule in rules if rule.matches(**own)), None)
-            origin = "the profiles"
-        model = self.choices.default_model
-        if profile is None:
-            return FoundProfile(Profile(model=model), "", fault)
-        if not profile.exchanges:
-            profile = profile.model_copy(update={"model": model})
-        return FoundProfile(profile, origin, fault)
-
     # Jobs ----------------------------------------------------------------------------------------
 
     def _use(self, told: Told) -> None:
@@ -334,22 +255,10 @@ class _Reader:
             self.books.leave_out(key, reason)
 
     def _content(self, told: Told, size: int, gpu_type: str) -> Fields:
-        """Fields of a job's work; of its iterations, one for each slot so far."""
-        profile = self._profile(told).profile
-        if profile.exchanges:
-            fields = profile.fields(size, gpu_type)
-        else:
-            fields = {"batch_size": 1, **self._slots_of_work()}
-        fields |= {"name": told.name, "gpus": size, "iterations": self._slots(self._duration(told))}
-        if release := self._release(told):
-            fields["release"] = release
-        if told.priority:
-            fields["priority"] = told.priority
-        return fields | ({"tenant": tenant} if (tenant := self._tenant(told)) else {})
-
-    def _slots_of_work(self) -> Fields:
-        overhead = self.contention["overhead_ms_per_server"]
-        return slots_of_work(self.choices.slot_seconds, overhead, len(self.nodes))
+        """Fields of a job's work, and whose it is."""
+        tenant = self._tenant(told)
+        fields = self.work.content(told, size, gpu_type)
+        return fields | ({"tenant": tenant} if tenant else {})
 
     def _tenant(self, told: Told) -> str | None:
         return told.queue.tenant if told.queue else told.family.head.namespace or None
@@ -387,7 +296,7 @@ class _Reader:
         except UnusableError:
             wanted = 0
         lacks = standing.placed + standing.over < wanted or (not wanted and standing.waiting)
-        slots = self._slots(self._duration(told))
+        slots = self.work.slots(self.work.duration(told))
         if lacks:
             note = "some of their pods lack GPUs: the others hold theirs, and exchange nothing"
             self.notes[note].append(told.name)
@@ -396,7 +305,7 @@ class _Reader:
             self.notes[f"held as one ring, though {told.why_not}"].append(told.name)
         size, first = sum(held.values()), next(iter(held))
         fields = self._content(told, size, self.nodes[first].gpu_type)
-        passed = 0 if standing.started is None else -self._at(standing.started)
+        passed = 0 if standing.started is None else -self.work.at(standing.started)
         if passed >= slots:
             self.notes["past their duration: one slot more"].append(told.name)
         left = max(1, slots - passed)
@@ -408,14 +317,12 @@ class _Reader:
     def _idle_ring(self, told: Told, held: Mapping[str, int], suffix: str, slots: int) -> Fields:
         """Pods that hold GPUs for so many slots, and exchange nothing."""
         name = told.name + suffix
-        self.profiles[name] = FoundProfile(Profile(), "")
         tenant = self._tenant(told)
         return {
             "name": name,
             "gpus": sum(held.values()),
             "iterations": slots,
-            "batch_size": 1,
-            **self._slots_of_work(),
+            **self.work.idle(name),
             "running": {"gpus": self._numbered(held), "iterations_done": 0},
         } | ({"tenant": tenant} if tenant else {})
 
@@ -428,7 +335,7 @@ class _Reader:
             found[name] = [*range(first, first + count)]
         return found
 
-    def _waiting(self, told: Told, network: Network | None) -> Fields | None:
+    def _waiting(self, told: Told, choice: NodeChoice, network: Network | None) -> Fields | None:
         """The job, if it waits for GPUs and the model can hold it."""
         standing = told.standing
         if standing.held and not (told.ended or told.deleted):
@@ -444,7 +351,7 @@ class _Reader:
         try:
             shape = shape_of(
                 told.pods,
-                self.nodes,
+                choice,
                 network,
                 None if queue is None else queue.flavors,
                 self._tier(told, network),
@@ -468,7 +375,8 @@ class _Reader:
 
     def _why_not_waiting(self, told: Told) -> str:
         """Why a job without pods on nodes does not wait for any; empty if it does."""
-        pods = [one for key in told.family.keys if isinstance(one := self.read.parts.get(key), Pod)]
+        all_pods = self.read.of(Pod)
+        pods = [all_pods[key] for key in told.family.keys if key in all_pods]
         if told.ended:
             return "over"
         if told.deleted:
@@ -537,7 +445,7 @@ class _Reader:
             )
         except ValidationError as error:
             raise InputError(problems_of(error), self.name) from error
-        return self._with_iterations(draft)
+        return self.work.with_iterations(draft)
 
     def _tenants(self, fields: Sequence[Fields]) -> list[Fields]:
         """Tenants of the jobs, and all queues; namespaces have no caps."""
@@ -545,34 +453,6 @@ class _Reader:
         others = sorted({one["tenant"] for one in fields if "tenant" in one} - {*known})
         rows = queue_tenants.rows(known.values())
         return rows + [{"name": name} for name in others]
-
-    def _with_iterations(self, draft: Instance) -> Instance:
-        """Jobs with a profile get the iterations that take their duration at their best speed.
-
-        So far every job has an iteration for each slot of its duration.
-        """
-        jobs = []
-        for job, (best, _) in zip(draft.jobs, iteration_ranges(draft), strict=True):
-            profile = self.profiles[job.name].profile
-            if not profile.exchanges:
-                jobs.append(job)
-                continue
-            speed = timing.speed(draft.time.slot_seconds, best)
-            if speed == 0:
-                note = "an iteration is longer than a slot: they exchange nothing"
-                self.notes[note].append(job.name)
-                jobs.append(job.model_copy(update=self._slots_of_work()))
-                continue
-            iterations = speed * job.iterations
-            if profile.iterations is not None:
-                most = iterations if job.name in self.limited else profile.iterations
-                iterations = min(profile.iterations, most)
-            changes: Fields = {"iterations": iterations}
-            if (running := job.running) is not None:
-                done = min(speed * running.iterations_done, iterations - 1)
-                changes["running"] = running.model_copy(update={"iterations_done": done})
-            jobs.append(job.model_copy(update=changes))
-        return draft.model_copy(update={"jobs": tuple(jobs)})
 
     def _note_queues(self) -> None:
         """Queues and what they rest on are used: they are tenants."""

@@ -13,27 +13,9 @@ from typing import Any, NamedTuple
 from .gpus import Demand, demand_of
 from .job_kinds import Pods
 from .network import Network
+from .node_choice import FlavorNodes, NodeChoice, UnusableError
 from .nodes import GpuNode
-from .schema import PodTemplate, Toleration
-from .selection import (
-    HOSTNAME,
-    UnreadableError,
-    levels_with_others,
-    one_pod_a_node,
-    refused,
-    selects,
-)
-
-
-class UnusableError(Exception):
-    """The model cannot hold this job; the text says why."""
-
-
-class FlavorNodes(NamedTuple):
-    """Nodes that a queue's flavor gives, and what its pods tolerate beside their own."""
-
-    labels: Mapping[str, str]
-    tolerations: Sequence[Toleration]
+from .selection import HOSTNAME, UnreadableError, levels_with_others, one_pod_a_node
 
 
 class Shape(NamedTuple):
@@ -90,7 +72,7 @@ def with_gpus(pods: Iterable[Pods]) -> list[tuple[Pods, Demand]]:
 
 def shape_of(
     pods: Iterable[Pods],
-    nodes: Mapping[str, GpuNode],
+    choice: NodeChoice,
     network: Network | None,
     flavors: Mapping[str, Sequence[FlavorNodes]] | None = None,
     level: str | None = None,
@@ -101,8 +83,8 @@ def shape_of(
     ----------
     pods
         Its pods.
-    nodes
-        All nodes with whole GPUs.
+    choice
+        The nodes that pods may use.
     network
         The parts of the network that it may ask to be within.
     flavors
@@ -117,7 +99,7 @@ def shape_of(
     """
     asked = with_gpus(pods)
     try:
-        allowed, forgiven = _allowed(asked, nodes, flavors)
+        allowed, forgiven = choice.of_all(asked, flavors)
         apart = any(one_pod_a_node(one.template) for one, _ in asked)
         levels = [name for one, _ in asked for name in _levels(one)]
     except UnreadableError as error:
@@ -128,7 +110,7 @@ def shape_of(
     within = _narrowest(
         [*(one for one in levels if one != HOSTNAME), *([level] if level else [])], network
     )
-    parts = _parts(allowed, nodes, network, within)
+    parts = _parts(allowed, choice.nodes, network, within)
     if on_one_node or len(sizes) > 1:
         if all(size > gpus for part in parts for gpus in part):
             if on_one_node:
@@ -145,59 +127,6 @@ def shape_of(
     if within is not None:
         spread["within"] = within
     return Shape(size, count, tuple(allowed), spread, forgiven, narrowed)
-
-
-def _allowed(
-    asked: Sequence[tuple[Pods, Demand]],
-    nodes: Mapping[str, GpuNode],
-    flavors: Mapping[str, Sequence[FlavorNodes]] | None,
-) -> tuple[list[str], bool]:
-    """Nodes that every one of its pods may use, and whether taints for GPUs were forgiven."""
-    forgiven = False
-    left = [node for node in nodes.values() if not node.away]
-    for one, demand in asked:
-        if any(c.when_unsatisfiable == "DoNotSchedule" for c in _spreading(one.template)):
-            raise UnusableError("asks to be spread evenly (topologySpreadConstraints)")
-        own = None if flavors is None else flavors.get(demand.resource, ())
-        if own is not None and not own:
-            raise UnusableError(f"its queue has no quota for {demand.resource}")
-        found = []
-        for node in left:
-            accepted = _accepts(node, one.template, demand, own)
-            if accepted is not None:
-                found.append(node)
-                forgiven = forgiven or accepted
-        left = found
-    if not left:
-        raise UnusableError("no node takes its pods: GPUs, labels, taints, CPUs and memory")
-    return [node.name for node in left], forgiven
-
-
-def _spreading(template: PodTemplate) -> Sequence[Any]:
-    return template.spec.topology_spread_constraints
-
-
-def _accepts(
-    node: GpuNode, template: PodTemplate, demand: Demand, flavors: Sequence[FlavorNodes] | None
-) -> bool | None:
-    """None if a node takes no such pod; else whether a taint for GPUs was forgiven."""
-    enough = (
-        node.resource == demand.resource
-        and node.gpus >= demand.gpus
-        and node.cpus >= demand.cpus
-        and node.memory >= demand.memory
-    )
-    if not enough or not selects(template.spec, node.name, node.labels):
-        return None
-    best: bool | None = None
-    for flavor in (FlavorNodes({}, ()),) if flavors is None else flavors:
-        if any(node.labels.get(key) != value for key, value in flavor.labels.items()):
-            continue
-        tolerations = (*template.spec.tolerations, *flavor.tolerations)
-        kept_away, forgiven = refused(node.taints, tolerations, demand.resource)
-        if not kept_away:
-            best = forgiven if best is None else best and forgiven
-    return best
 
 
 def _levels(one: Pods) -> list[str]:

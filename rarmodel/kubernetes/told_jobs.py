@@ -82,7 +82,8 @@ def told_of(family: Family, read: Objects, queues: Queues) -> Told:
     The first kind of `KINDS` that makes pods says which; for all else the object that users submit
     goes before those made from it.
     """
-    own_pods = {key: one for key in family.keys if isinstance(one := read.parts.get(key), Pod)}
+    all_pods = read.of(Pod)
+    own_pods = {key: all_pods[key] for key in family.keys if key in all_pods}
     said = {key: read.jobs[key] for key in family.keys if key in read.jobs}
     ordered = sorted(said, key=lambda key: (NAMING.index((key.group, key.kind)), key))
     best = _best(said)
@@ -193,8 +194,8 @@ def _priority(
         return given[0], tuple(classes)
     if classes:
         return by_key[classes[0]].value, tuple(classes)
-    default = [key for key, one in by_key.items() if one.global_default]
-    return (by_key[default[0]].value, (default[0],)) if default else (0, ())
+    default = next((key for key, one in by_key.items() if one.global_default), None)
+    return (0, ()) if default is None else (by_key[default].value, (default,))
 
 
 def _created(metadata: list[Metadata]) -> datetime | None:

@@ -14,7 +14,7 @@ the lowest level. Volcano's are those of its plugins `binpack`, with weight on G
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -229,7 +229,6 @@ def _packed(room: Mapping[int, int], pods: int, gpus: int, site: Site) -> dict[i
     return {server: n for server, n in zip(servers.tolist(), placed.tolist(), strict=True) if n}
 
 
-Rule = Callable[[Asked, Site], Mapping[int, int] | None]
 KUEUE_BEST_FIT = Placement(
     "kueue-best-fit", kueue_best_fit, "as Kueue places pods that prefer to be close together"
 )

@@ -125,7 +125,7 @@ def test_two_outputs_are_two_files(invoke: Invoke, folder: Path, command: str) -
         ("slurm read --from D --record D", "D"),
         ("slurm read --from D --output D/job.txt", "D/job.txt"),
         ("slurm plan --from D --output D/job.txt", "D/job.txt"),
-        ("kubernetes read --from D --output D/pods.json", "D/pods.json"),
+        ("kubernetes read --from D --output D/1.schedule.json", "D/1.schedule.json"),
         ("campaign export D --output D/ledger.sqlite", "D/ledger.sqlite"),
         ("campaign report D --output D/schedules/1.json", "D/schedules/1.json"),
         ("instances improve D --output D/1.schedule.json", "D/1.schedule.json"),

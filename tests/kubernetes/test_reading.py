@@ -136,7 +136,10 @@ def test_items_of_a_typed_list_have_its_kind() -> None:
 def test_one_job_told_four_times_is_one_job() -> None:
     reading = read("kueue")
     names = [one.name for one in reading.instance.jobs]
-    assert names == ["team-a/llama", "team-b/bert", "team-a/eval", "team-c/pretrain"]
+    assert names == [
+        *("team-a/llama", "team-b/bert", "team-a/eval", "team-c/distill", "team-c/pretrain"),
+        *("team-b/grid-1", "team-b/grid-2"),
+    ]
     used = {key.called for key in reading.account.used}
     assert {
         "JobSet team-a/llama",
@@ -163,9 +166,9 @@ def test_running_pods_are_one_ring_with_its_progress() -> None:
 
 def test_waiting_jobs_are_in_the_order_of_priority_and_age() -> None:
     waiting = [one for one in read("kueue").instance.jobs if one.running is None]
-    assert [one.name for one in waiting] == ["team-b/bert", "team-a/eval", "team-c/pretrain"]
-    assert [one.release for one in waiting] == [-118, -88, -58]
-    assert waiting[0].weight == 100
+    assert [one.name for one in waiting][:2] == ["team-b/bert", "team-a/eval"]
+    assert [one.release for one in waiting] == [-118, -88, -83, -58, -18, -17]
+    assert (waiting[0].priority, waiting[0].weight) == (1000, 100)
 
 
 def test_required_topology_is_a_level_of_the_network() -> None:
@@ -192,6 +195,25 @@ def test_services_hold_gpus_that_are_not_in_the_instance() -> None:
     assert gpus == {"gpu-1": 8, "gpu-2": 8, "gpu-3": 7, "gpu-4": 6, "gpu-5": 8}
     waiting = "a service, which never ends, and has no GPUs yet"
     assert reason(reading, "Pod serving/chat-6d5f7c9b8-y3y3y") == waiting
+
+
+def test_queues_are_tenants_below_their_cohorts() -> None:
+    told = {
+        one.name: (one.parent, one.gpus, one.guaranteed) for one in read("kueue").instance.tenants
+    }
+    assert told == {
+        "org": (None, 40, None),
+        "research": ("org", 40, None),
+        "team-a": ("research", 32, 24),  # Its borrowing limit is 8.
+        "team-b": ("research", 40, 8),
+        "team-c": ("org", 36, 8),  # team-b lends no more than 4 of its 8.
+        "frozen": (None, 8, 8),
+    }
+    told = {
+        one.name: (one.parent, one.gpus, one.guaranteed) for one in read("volcano").instance.tenants
+    }
+    assert told["vision"] == (None, 32, 16)
+    assert told["video"] == ("vision", None, 8)
 
 
 def test_job_that_a_queue_may_never_run_is_left_out() -> None:

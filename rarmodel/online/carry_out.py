@@ -205,21 +205,22 @@ class Foreman:
             exact = self._places[k]
             if not asked.kept_by(exact):
                 self._refuse(k, f"a policy gives it {dict(exact)}", asked)
-            return self.with_progress(k, exact, asked) if cluster.room.has(exact) else None
+            return self.with_progress(k, exact, asked) if cluster.room.has(k, exact) else None
         before = cluster.stopped.get(k)
-        if before is not None and cluster.room.has(before.ring) and asked.kept_by(before.ring):
+        if before is not None and cluster.room.has(k, before.ring) and asked.kept_by(before.ring):
             return self.with_progress(k, before.ring, asked)
-        found = self._placed(k, asked, cluster.room.idle)
+        idle = cluster.room.idle_for(k)
+        found = self._placed(k, asked, idle)
         if found is not None:
             return self.with_progress(k, found, asked)
         # A placement that would put it where it makes no progress is asked about another place.
-        ring = fewest_servers(asked, cluster.room.idle)
+        ring = fewest_servers(asked, idle)
         if ring is None or moves(cluster, k, ring):
             return None
         other = elsewhere(cluster, k, asked)
         if other is None:
             return None
-        only = np.zeros_like(cluster.room.idle)
+        only = np.zeros_like(idle)
         only[[*other]] = [*other.values()]
         return other if self._placed(k, asked, only) is not None else None
 
@@ -239,7 +240,7 @@ class Foreman:
         if found is None:
             return None
         found = sound_ring(found, f"placement {self._placement.name!r}", len(site.idle))
-        if not asked.kept_by(found) or not cluster.room.has(found):
+        if not asked.kept_by(found) or not cluster.room.has(k, found):
             self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
         return found
 
@@ -253,8 +254,7 @@ class Foreman:
         Those that stopped, with their rings, in order; if it is in vain, none.
         """
         cluster, asked, room = self._cluster, self.asks(k), self._cluster.room
-        used = self._jobs.uses.amounts(k, int(self._wanted[k])).items()
-        short = {limit for limit, amount in used if amount > room.left[limit]}
+        short = set(room.short(k, int(self._wanted[k])))
         stopped: list[tuple[int, Ring]] = []
         for other in others:
             ring = cluster.stays[other].ring
@@ -281,8 +281,7 @@ class Foreman:
         room = self._cluster.room
         stopped = self._make_room(k, others)
         for other, ring in reversed(stopped):
-            uses = self._jobs.uses.amounts(other, sum(ring.values())).items()
-            if room.has(ring) and all(amount <= room.left[limit] for limit, amount in uses):
+            if room.has(other, ring) and room.within_limits(other, sum(ring.values())):
                 self._cluster.start(other, ring)
         return bool(stopped)
 
@@ -346,14 +345,13 @@ class Foreman:
         if not self._within_limits(k):
             return False
         cluster, asked = self._cluster, self.asks(k)
-        ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle)
-        if ring is None or not cluster.room.has(ring):
+        ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle_for(k))
+        if ring is None or not cluster.room.has(k, ring):
             return True
         return self.with_progress(k, ring, asked) is None
 
     def _within_limits(self, k: int) -> bool:
-        used = self._jobs.uses.amounts(k, int(self._wanted[k]))
-        return all(amount <= self._cluster.room.left[limit] for limit, amount in used.items())
+        return self._cluster.room.within_limits(k, int(self._wanted[k]))
 
     def asks(self, k: int) -> Asked:
         """What a job asks for, with the GPUs and the type that it is to have."""

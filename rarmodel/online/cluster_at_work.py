@@ -107,6 +107,8 @@ class WorkingCluster:
         self._number[jobs.index] = np.arange(count)
         self.restore = restore_slots(instance)
         self._ran = np.zeros(count, np.bool_)
+        running = [instance.jobs[j].running is not None for j in jobs.index.tolist()]
+        self._runs_at_0 = np.array(running, np.bool_)
         self._restored: list[tuple[int, int]] = []  # A heap of (slot, job); stale if `up` differs.
         self._arrays = arrays_of(instance)
         self._state = new_state(self._arrays)
@@ -213,7 +215,7 @@ class WorkingCluster:
         if self.stays[k].up <= self.now:
             rings.stop(self._arrays, self._state, int(self.jobs.index[k]))
         stay = self._leave(k)
-        self._ran[k] = self.served[k] > 0
+        self._ran[k] = self.served[k] > 0 or self._runs_at_0[k]
         if stay.end > stay.start or k not in self.stopped:
             self.stopped[k] = stay
 

@@ -41,8 +41,10 @@ class Foreman:
     the rest of the order.
 
     Where the decision has priorities, running jobs stop one by one instead, for waiting ones of a
-    greater priority; those whose GPUs are not needed go on. At last, tenants take back what they
-    are guaranteed: see `guarantees`.
+    greater priority; those whose GPUs are not needed go on.
+
+    Where tenants are guaranteed something, an order that interrupts has those first who keep their
+    tenants within that; and after each decision tenants take back what is theirs: see `guarantees`.
 
     A place in which a job would make no progress does not fit it: see `moving`. A job that runs at
     slot 0 with GPUs beyond a cap or a reservation is not interrupted if it could never start again.
@@ -112,11 +114,12 @@ class Foreman:
             self._wanted[bound] = self._cluster.held[bound]
         priority = decision.priority
         if self._interrupts and priority is None:
+            order = self._guaranteed_first(order)
             self._interrupt(order, active, blocks=decision.blocks)
         elif self._interrupts and priority is not None:
-            self._serve(order, active, priority, blocks=decision.blocks)
-        if self._reclaims:
             self._reclaim(order, active)
+            self._serve(order, active, priority, blocks=decision.blocks)
+        self._reclaim(order, active)
         self._fill(order, blocks=decision.blocks)
 
     def wanted(self, k: int) -> int:
@@ -292,23 +295,50 @@ class Foreman:
         own = np.zeros_like(self._spare)
         own[active] = priority
 
-        def lower(k: int) -> list[int]:
+        def lower_than(k: int) -> Iterator[int]:
             """Those that give way to a job, the first to stop first."""
-            held = active[cluster.holds[active] & self._may_stop[active] & (priority < own[k])]
-            return sorted(held.tolist(), key=lambda o: (own[o], -cluster.since[o], -o))
+            lower = active[cluster.holds[active] & self._may_stop[active] & (priority < own[k])]
+            some = sorted(lower.tolist(), key=lambda o: (own[o], -cluster.since[o], -o))
+            return self._without_guarantee(some, k, active)
 
         held = active[cluster.holds[active] & self._may_stop[active]]
         ascending = held[np.argsort(own[held], kind="stable")]
         gpus = np.concatenate([[0], np.cumsum(cluster.held[ascending])])
         self._spare[order] = gpus[np.searchsorted(own[ascending], own[order])]
         try:
-            self._fill(order, blocks=blocks, others=lower)
+            self._fill(order, blocks=blocks, others=lower_than)
         finally:
             self._spare[order] = 0
+
+    def _guaranteed_first(self, order: Ints) -> Ints:
+        """The order of a decision; first come those who keep their tenants within guarantees."""
+        if not self._reclaims:
+            return order
+        firm = self._cluster.holds[order] & ~self._may_stop[order]
+        held = self._guarantees.held(order[firm], self._cluster.held[order[firm]])
+        rest = order[~firm]
+        return np.concatenate([order[firm], self._guarantees.first(rest, self._wanted[rest], held)])
+
+    def _without_guarantee(self, some: list[int], k: int, active: Ints) -> Iterator[int]:
+        """Those of some running jobs that are not within a guarantee where another would borrow."""
+        cluster, gpus = self._cluster, int(self._wanted[k])
+        if not self._reclaims:
+            yield from some
+            return
+        running = active[cluster.holds[active]]
+        held = self._guarantees.held(running, cluster.held[running])
+        for other in some:
+            if not self._guarantees.keeps(other, k, gpus, held):
+                size = int(cluster.held[other])
+                yield other
+                if not cluster.holds[other]:
+                    self._guarantees.without(other, size, held)
 
     def _reclaim(self, order: Ints, active: Ints) -> None:
         """Start jobs within the guarantees of their tenants; those who borrow give way."""
         cluster, guarantees = self._cluster, self._guarantees
+        if not self._reclaims:
+            return
         waiting = order[(self._wanted[order] > 0) & ~cluster.holds[order]]
         while len(waiting):
             running = active[cluster.holds[active]]
@@ -330,8 +360,9 @@ class Foreman:
         cluster, gpus, left = self._cluster, int(self._wanted[k]), held.copy()
         urgency = self._jobs.priority
 
-        def last(other: int) -> tuple[int, int, int]:
-            return int(urgency[other]), -int(cluster.since[other]), -other
+        def last(other: int) -> tuple[bool, int, int, int]:
+            began = int(cluster.since[other])
+            return began < cluster.now, int(urgency[other]), -began, -other
 
         for other in sorted(lent.tolist(), key=last):
             if self._guarantees.gives_way(other, k, gpus, left):

@@ -137,7 +137,7 @@ def jobs_of(instance: Instance) -> Jobs:
         priority=_ints([job.priority for job in jobs]),
         due=_ints([NEVER if job.due is None else job.due for job in jobs]),
         deadline=_ints([NEVER if job.deadline is None else job.deadline for job in jobs]),
-        preemptible=np.array([getattr(job, "preemptible", True) for job in jobs], np.bool_),
+        preemptible=np.array([job.preemptible for job in jobs], np.bool_),
         iterations=iterations,
         size=_sizes(waiting)[order],
         speed=speed,

@@ -42,8 +42,10 @@ class Foreman:
     the rest of the order.
 
     Where the decision has priorities, running jobs stop one by one instead, for waiting ones of a
-    greater priority; those whose GPUs are not needed go on. At last, tenants take back what they
-    are guaranteed: see `guarantees`.
+    greater priority; those whose GPUs are not needed go on.
+
+    Where tenants are guaranteed something, an order that interrupts has those first who keep their
+    tenants within that; and after each decision tenants take back what is theirs: see `guarantees`.
 
     A place in which a job would make no progress does not fit it: see `moving`. A job that runs at
     slot 0 with GPUs beyond a cap or a reservation is not interrupted if it could never start again.
@@ -113,11 +115,12 @@ class Foreman:
             self._wanted[bound] = self._cluster.held[bound]
         priority = decision.priority
         if self._interrupts and priority is None:
+            order = self._guaranteed_first(order)
             self._interrupt(order, active, blocks=decision.blocks)
         elif self._interrupts and priority is not None:
-            self._serve(order, active, priority, blocks=decision.blocks)
-        if self._reclaims:
             self._reclaim(order, active)
+            self._serve(order, active, priority, blocks=decision.blocks)
+        self._reclaim(order, active)
         self._fill(order, blocks=decision.blocks)
 
     def wanted(self, k: int) -> int:
@@ -206,21 +209,22 @@ class Foreman:
             exact = self._places[k]
             if not asked.kept_by(exact):
                 self._refuse(k, f"a policy gives it {dict(exact)}", asked)
-            return self.with_progress(k, exact, asked) if cluster.room.has(exact) else None
+            return self.with_progress(k, exact, asked) if cluster.room.has(k, exact) else None
         before = cluster.stopped.get(k)
-        if before is not None and cluster.room.has(before.ring) and asked.kept_by(before.ring):
+        if before is not None and cluster.room.has(k, before.ring) and asked.kept_by(before.ring):
             return self.with_progress(k, before.ring, asked)
-        found = self._placed(k, asked, cluster.room.idle)
+        idle = cluster.room.idle_for(k)
+        found = self._placed(k, asked, idle)
         if found is not None:
             return self.with_progress(k, found, asked)
         # A placement that would put it where it makes no progress is asked about another place.
-        ring = fewest_servers(asked, cluster.room.idle)
+        ring = fewest_servers(asked, idle)
         if ring is None or moves(cluster, k, ring):
             return None
         other = elsewhere(cluster, k, asked)
         if other is None:
             return None
-        only = np.zeros_like(cluster.room.idle)
+        only = np.zeros_like(idle)
         only[[*other]] = [*other.values()]
         return other if self._placed(k, asked, only) is not None else None
 
@@ -240,7 +244,7 @@ class Foreman:
         if found is None:
             return None
         found = sound_ring(found, f"placement {self._placement.name!r}", len(site.idle))
-        if not asked.kept_by(found) or not cluster.room.has(found):
+        if not asked.kept_by(found) or not cluster.room.has(k, found):
             self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
         return found
 
@@ -254,8 +258,7 @@ class Foreman:
         Those that stopped, with their rings, in order; if it is in vain, none.
         """
         cluster, asked, room = self._cluster, self.asks(k), self._cluster.room
-        used = self._jobs.uses.amounts(k, int(self._wanted[k])).items()
-        short = {limit for limit, amount in used if amount > room.left[limit]}
+        short = set(room.short(k, int(self._wanted[k])))
         stopped: list[tuple[int, Ring]] = []
         for other in others:
             ring = cluster.stays[other].ring
@@ -282,8 +285,7 @@ class Foreman:
         room = self._cluster.room
         stopped = self._make_room(k, others)
         for other, ring in reversed(stopped):
-            uses = self._jobs.uses.amounts(other, sum(ring.values())).items()
-            if room.has(ring) and all(amount <= room.left[limit] for limit, amount in uses):
+            if room.has(other, ring) and room.within_limits(other, sum(ring.values())):
                 self._cluster.start(other, ring)
         return bool(stopped)
 
@@ -294,23 +296,50 @@ class Foreman:
         own = np.zeros_like(self._spare)
         own[active] = priority
 
-        def lower(k: int) -> list[int]:
+        def lower_than(k: int) -> Iterator[int]:
             """Those that give way to a job, the first to stop first."""
-            held = active[cluster.holds[active] & self._may_stop[active] & (priority < own[k])]
-            return sorted(held.tolist(), key=lambda o: (own[o], -cluster.since[o], -o))
+            lower = active[cluster.holds[active] & self._may_stop[active] & (priority < own[k])]
+            some = sorted(lower.tolist(), key=lambda o: (own[o], -cluster.since[o], -o))
+            return self._without_guarantee(some, k, active)
 
         held = active[cluster.holds[active] & self._may_stop[active]]
         ascending = held[np.argsort(own[held], kind="stable")]
         gpus = np.concatenate([[0], np.cumsum(cluster.held[ascending])])
         self._spare[order] = gpus[np.searchsorted(own[ascending], own[order])]
         try:
-            self._fill(order, blocks=blocks, others=lower)
+            self._fill(order, blocks=blocks, others=lower_than)
         finally:
             self._spare[order] = 0
+
+    def _guaranteed_first(self, order: Ints) -> Ints:
+        """The order of a decision; first come those who keep their tenants within guarantees."""
+        if not self._reclaims:
+            return order
+        firm = self._cluster.holds[order] & ~self._may_stop[order]
+        held = self._guarantees.held(order[firm], self._cluster.held[order[firm]])
+        rest = order[~firm]
+        return np.concatenate([order[firm], self._guarantees.first(rest, self._wanted[rest], held)])
+
+    def _without_guarantee(self, some: list[int], k: int, active: Ints) -> Iterator[int]:
+        """Those of some running jobs that are not within a guarantee where another would borrow."""
+        cluster, gpus = self._cluster, int(self._wanted[k])
+        if not self._reclaims:
+            yield from some
+            return
+        running = active[cluster.holds[active]]
+        held = self._guarantees.held(running, cluster.held[running])
+        for other in some:
+            if not self._guarantees.keeps(other, k, gpus, held):
+                size = int(cluster.held[other])
+                yield other
+                if not cluster.holds[other]:
+                    self._guarantees.without(other, size, held)
 
     def _reclaim(self, order: Ints, active: Ints) -> None:
         """Start jobs within the guarantees of their tenants; those who borrow give way."""
         cluster, guarantees = self._cluster, self._guarantees
+        if not self._reclaims:
+            return
         waiting = order[(self._wanted[order] > 0) & ~cluster.holds[order]]
         while len(waiting):
             running = active[cluster.holds[active]]
@@ -332,8 +361,9 @@ class Foreman:
         cluster, gpus, left = self._cluster, int(self._wanted[k]), held.copy()
         urgency = self._jobs.priority
 
-        def last(other: int) -> tuple[int, int, int]:
-            return int(urgency[other]), -int(cluster.since[other]), -other
+        def last(other: int) -> tuple[bool, int, int, int]:
+            began = int(cluster.since[other])
+            return began < cluster.now, int(urgency[other]), -began, -other
 
         for other in sorted(lent.tolist(), key=last):
             if self._guarantees.gives_way(other, k, gpus, left):
@@ -347,14 +377,13 @@ class Foreman:
         if not self._within_limits(k):
             return False
         cluster, asked = self._cluster, self.asks(k)
-        ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle)
-        if ring is None or not cluster.room.has(ring):
+        ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle_for(k))
+        if ring is None or not cluster.room.has(k, ring):
             return True
         return self.with_progress(k, ring, asked) is None
 
     def _within_limits(self, k: int) -> bool:
-        used = self._jobs.uses.amounts(k, int(self._wanted[k]))
-        return all(amount <= self._cluster.room.left[limit] for limit, amount in used.items())
+        return self._cluster.room.within_limits(k, int(self._wanted[k]))
 
     def asks(self, k: int) -> Asked:
         """What a job asks for, with the GPUs and the type that it is to have."""

@@ -107,6 +107,8 @@ class WorkingCluster:
         self._number[jobs.index] = np.arange(count)
         self.restore = restore_slots(instance)
         self._ran = np.zeros(count, np.bool_)
+        running = [instance.jobs[j].running is not None for j in jobs.index.tolist()]
+        self._runs_at_0 = np.array(running, np.bool_)
         self._restored: list[tuple[int, int]] = []  # A heap of (slot, job); stale if `up` differs.
         self._arrays = arrays_of(instance)
         self._state = new_state(self._arrays)
@@ -159,29 +161,35 @@ class WorkingCluster:
     def reserve(self) -> bool:
         """Change the capacities that change in this slot; whether there are any.
 
-        Where one falls, the jobs that began last on the server, or of those that use the resource,
-        give way.
+        Where one falls, the preemptible jobs that began last on the server, or of those that use
+        the resource, give way.
         """
         first, supplies, room = self._change, self._supplies, self.room
         while self.next_change() <= self.now:
-            room.grow(int(supplies.supply[self._change]), int(supplies.growth[self._change]))
+            at = self._change
+            room.grow(
+                *(int(each[at]) for each in (supplies.supply, supplies.growth, supplies.floor))
+            )
             self._change += 1
         for server in np.flatnonzero(room.idle < 0).tolist():
-            there = [one for one in self.stays.values() if server in one.ring and not one.kept]
+            there = [one for one in self.stays.values() if server in one.ring]
             self._give_way(there, room.idle, server)
         for limit in np.flatnonzero(room.left < 0).tolist():
             users = [
                 one
                 for one in self.stays.values()
-                if not one.kept
-                and self.jobs.uses.amounts(one.job, sum(one.ring.values())).get(limit)
+                if self.jobs.uses.amounts(one.job, sum(one.ring.values())).get(limit)
             ]
             self._give_way(users, room.left, limit)
         return self._change > first
 
     def _give_way(self, some: list[Stay], left: Ints, supply: int) -> None:
-        """Stop those of some jobs that began last, as long as less than nothing is left."""
-        for stay in sorted(some, key=lambda one: (-one.start, -one.job)):
+        """Stop those of some jobs that began last, as long as less than nothing is left.
+
+        Those that run since slot 0 go on, and those that are not preemptible.
+        """
+        may = [one for one in some if not one.kept and self.jobs.preemptible[one.job]]
+        for stay in sorted(may, key=lambda one: (-one.start, -one.job)):
             if left[supply] < 0:
                 self.stop(stay.job)
 
@@ -207,7 +215,7 @@ class WorkingCluster:
         if self.stays[k].up <= self.now:
             rings.stop(self._arrays, self._state, int(self.jobs.index[k]))
         stay = self._leave(k)
-        self._ran[k] = self.served[k] > 0
+        self._ran[k] = self.served[k] > 0 or self._runs_at_0[k]
         if stay.end > stay.start or k not in self.stopped:
             self.stopped[k] = stay
 

@@ -75,6 +75,45 @@ class Guarantees:
         found: Ints = most[self._tenant[some]]
         return found
 
+    def first(self, order: Ints, wanted: Ints, held: Ints) -> Ints:
+        """The order, with the jobs first that keep a tenant above them within its guarantee.
+
+        Parameters
+        ----------
+        order, wanted
+            Jobs, and how many GPUs each of them is to have.
+        held
+            (tenants) GPUs that jobs hold which go before all of these.
+        """
+        left = (self._guaranteed - held).tolist()
+        rooms = sum(gpus > 0 for gpus in left)
+        within = np.zeros(len(order), np.bool_)
+        tenants = self._tenant[order]
+        some = np.flatnonzero((tenants != NO_TENANT) & (wanted > 0))
+        for at, t, gpus in zip(
+            some.tolist(), tenants[some].tolist(), wanted[some].tolist(), strict=True
+        ):
+            if not rooms:
+                break
+            path = self._path[t]
+            if any(gpus <= left[u] for u in path):
+                within[at] = True
+                for u in path:
+                    rooms -= 0 < left[u] <= gpus
+                    left[u] -= gpus
+        return np.concatenate([order[within], order[~within]])
+
+    def keeps(self, other: int, k: int, gpus: int, held: Ints) -> bool:
+        """Whether a job that runs is within a guarantee where another one would borrow.
+
+        Then it does not give way to the other, whatever their priorities.
+        """
+        mine, theirs = self._above(k), self._above(other)
+        guaranteed = self._guaranteed
+        return any(held[t] <= guaranteed[t] for t in theirs if t not in mine) and not any(
+            held[t] + gpus <= guaranteed[t] for t in mine if t not in theirs
+        )
+
     def gives_way(self, other: int, k: int, gpus: int, held: Ints) -> bool:
         """Whether one job gives way to another that is to have so many GPUs."""
         mine, theirs = self._above(k), self._above(other)

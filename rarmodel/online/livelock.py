@@ -124,7 +124,7 @@ def _lacks(foreman: Foreman, k: int, placement: Placement) -> str:
             return f"waits for {gpus} and {wanted}, of which less is left"
     if fewest_servers(asked, cluster.room.capacity) is None:
         return f"waits for {gpus}, for which the servers that it may use have no room"
-    ring = fewest_servers(asked, cluster.room.idle)
+    ring = fewest_servers(asked, cluster.room.idle_for(k))
     if ring is None:
         there = [
             _name(cluster, other)

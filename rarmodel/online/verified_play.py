@@ -29,6 +29,7 @@ from rarmodel.verifier import Report, verify
 
 from .arriving_jobs import Jobs
 from .cluster_at_work import Stay
+from .group_metrics import Groups
 from .idle_capacity import Ring
 from .metrics import metrics_of, of_nothing
 from .placement import CONTENTION_AWARE, Placement
@@ -89,6 +90,7 @@ def simulate(
         report = verify(instance, schedule)
         _require_sound(instance, policy, played, report)
     index = played.jobs.index[played.completion == NEVER]
+    groups = Groups(instance, played.jobs, played.stays, played.completion, played.slot)
     stopped = "nothing more happens"
     if done:
         stopped = "finished"
@@ -106,10 +108,12 @@ def simulate(
         decisions=played.decisions,
         seconds=perf_counter() - begun,
         proven={} if played.interrupted else proven_of(instance, played),
+        tenants=groups.of_tenants(),
+        priorities=groups.of_priorities(),
         unfinished=tuple(instance.jobs[j].name for j in index.tolist()),
         stopped=stopped,
         causes=played.causes,
-        notes=notes_on(instance, policy),
+        notes=notes_on(instance, policy, reclaim=reclaim),
         says_nothing=figures_without_meaning(instance),
     )
 
@@ -142,12 +146,16 @@ def _not_played(
     )
 
 
-def notes_on(instance: Instance, policy: Policy) -> tuple[str, ...]:
+def notes_on(instance: Instance, policy: Policy, *, reclaim: bool = True) -> tuple[str, ...]:
     """What one should know of a policy on an instance, a line each."""
+    found = []
+    if reclaim and instance.preemption is None and any(one.guaranteed for one in instance.tenants):
+        note = "tenants take back GPUs where the instance has preemption; this one has none, so "
+        found.append(note + "who is below its guarantee is only served first")
     if policy.interrupts and instance.preemption is None:
         note = "interrupts jobs where the instance has preemption; this one has none, so running "
-        return (note + "jobs go on until they are complete",)
-    return ()
+        found.append(note + "jobs go on until they are complete")
+    return tuple(found)
 
 
 @cache

@@ -44,6 +44,11 @@ def lineages(tenants: Sequence[Tenant]) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
+def tenant_paths(tenants: Sequence[Tenant]) -> Mapping[str, str]:
+    """By name, each tenant behind all above it, such as `lab / vision`."""
+    return {name: " / ".join(reversed(path)) for name, path in lineages(tenants).items()}
+
+
 def problems_of_tenants(tenants: Sequence[Tenant]) -> Iterator[Problem]:
     """Names that two have, parents that are not there, cycles, and guarantees above caps."""
     for i, name in repeated_names(one.name for one in tenants):

@@ -45,7 +45,12 @@ def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instanc
     if not preemption:
         return steady(instance)
     restore = random.choice([0.0, 1.0, 2.5]) * instance.time.slot_seconds
-    return instance.model_copy(update={"preemption": Preemption(restore_seconds=restore)})
+    stay = random.choice([0.0, 0.0, 0.3])
+    jobs = (
+        job.model_copy(update={"preemptible": random.random() >= stay}) for job in instance.jobs
+    )
+    allowed = Preemption(restore_seconds=restore)
+    return instance.model_copy(update={"preemption": allowed, "jobs": tuple(jobs)})
 
 
 @pytest.mark.parametrize("policy", QUICK)

@@ -94,7 +94,7 @@ def test_part_takes_back_from_another_part_and_from_the_whole() -> None:
         assert ends(*jobs, tenants=tenants) == {"a": 12, "b": 5}
     # Those outside take nothing from z, though only x is guaranteed something.
     outside: list[Fields] = [*tenants, {"name": "o", "guaranteed": 2}]
-    jobs: list[Fields] = [
+    jobs = [
         {"slots": 9, "gpus": 4, "tenant": "w"},
         {"slots": 3, "gpus": 2, "tenant": "o", "release": 2},
     ]

@@ -114,7 +114,9 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
                 cluster["reservations"].append(one | {"gpus": random.randint(1, server["gpus"])})
     if QUOTAS.name in features:
         total = sum(server["gpus"] for server in cluster["servers"])
-        data["tenants"] = random_tenants(random, total)
+        # Trees take nothing from `random`: seeds go on to mean what they did without them.
+        trees = Random(repr(data["time"]["slot_seconds"]))
+        data["tenants"] = random_tenants(trees, total, t=random.randint(1, total))
     if RESOURCES.name in features:
         data["resources"] = [
             {"name": "alone", "capacity": 1},
@@ -209,7 +211,7 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
                 for kind in random.sample(kinds, random.randint(1, len(kinds)))
             }
         if QUOTAS.name in features and random.random() < 0.7:
-            job["tenant"] = random.choice("tuv")
+            job["tenant"] = random.choice(["t", "u"])
         if RESOURCES.name in features:
             if random.random() < 0.4:
                 job["resources"] = {"alone": 1}

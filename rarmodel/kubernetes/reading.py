@@ -273,11 +273,21 @@ class _Reader:
             held, ending = {}, ending + Counter(held)
         made = []
         unknown = sorted({*held, *ending} - {*self.nodes})
-        if unknown:
+        known = {name: count for name, count in held.items() if name in self.nodes}
+        ending = Counter({name: n for name, n in ending.items() if name in self.nodes})
+        if unknown and not known and not ending:
             self._leave_out(told, f"runs on {unknown[0]!r}, which is left out or not in the files")
             return []
-        if held:
-            made.append(self._holding(told, held))
+        if known and len(known) < len(held):
+            note = (
+                "some of their nodes are left out: on the others they hold GPUs, without exchange"
+            )
+            self.notes[note].append(told.name)
+            slots = self.work.slots(self.work.duration(told))
+            made.append(self._idle_ring(told, known, "", slots))
+            self._use(told)
+        elif known:
+            made.append(self._holding(told, known))
             self._use(told)
         if ending:
             fields = self._idle_ring(told, ending, AT_THE_END if not told.ended else "", 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from math import isqrt
 from typing import Any, NamedTuple
 
 from .gpus import Demand, demand_of
@@ -167,6 +168,8 @@ def _spread(
 ) -> tuple[dict[str, Any], bool]:
     """The field `spread` of equal pods, and whether it allows fewer places than they do."""
     size = pods * gpus
+    if all(sum(part) < size for part in parts):
+        raise UnusableError("needs more GPUs than the nodes that it may use have")
 
     def has_room(servers: int) -> bool:
         share = size // servers
@@ -177,8 +180,6 @@ def _spread(
             raise UnusableError("asks for more nodes of its own than there are")
         return {"min_servers": pods, "max_servers": pods, "equal": True}, False
     if gpus == 1:
-        if all(sum(part) < size for part in parts):
-            raise UnusableError("needs more GPUs than the nodes that it may use have")
         return {}, False
     possible = [n for n in _divisors(size) if n <= pods]
     whole = [n for n in possible if pods % n == 0 and has_room(n)]
@@ -193,4 +194,5 @@ def _spread(
 
 
 def _divisors(number: int) -> list[int]:
-    return [n for n in range(1, number + 1) if number % n == 0] if number < 10**6 else [number]
+    small = [n for n in range(1, isqrt(number) + 1) if number % n == 0]
+    return sorted({*small, *(number // n for n in small)})

@@ -10,6 +10,7 @@ from typing import Any
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Instance
+from rarmodel.schema.base import MAX_INTEGER
 from rarmodel.workloads.job_profile import Profile, slots_of_work
 
 from .choices import Choices
@@ -163,7 +164,7 @@ class Work:
                 self._notes[note].append(job.name)
                 jobs.append(job.model_copy(update=self._slots_of_work()))
                 continue
-            iterations = speed * job.iterations
+            iterations = min(speed * job.iterations, MAX_INTEGER)
             if (asked := found.profile.iterations) is not None:
                 most = iterations if job.name in self._limited else asked
                 iterations = min(asked, most)

@@ -283,6 +283,17 @@ def test_pods_apart_are_on_nodes_of_their_own() -> None:
     assert "duration from the time limit" in noted(read("cloud"), "nlp/moe")
 
 
+def test_ring_on_a_node_that_is_left_out_still_holds_its_other_gpus() -> None:
+    items = items_of("cloud")
+    kept = [one for one in items if one.get("metadata", {}).get("name") != "ip-10-0-0-3"]
+    reading = read_items(kept)
+    gpt = job(reading, "nlp/gpt")
+    assert gpt.running is not None
+    assert [*gpt.running.gpus] == ["ip-10-0-0-1"]
+    assert gpt.gradient_mb == 0
+    assert any("some of their nodes are left out" in one for one in noted(reading, "nlp/gpt"))
+
+
 def test_jobs_of_a_cron_job_have_nothing_to_do_with_each_other() -> None:
     names = {one.name for one in read("cloud").instance.jobs}
     assert {"apps/nightly-29", "apps/nightly-30"} <= names

@@ -62,13 +62,15 @@ def test_one_of_two_gives_way_for_a_job_that_comes_before_both() -> None:
 
 def test_a_running_job_that_is_not_preemptible_goes_on() -> None:
     running = {"gpus": {"s0": [0, 1, 2, 3]}, "iterations_done": 2}
-    jobs = [{"slots": 9, "gpus": 4, "preemptible": False, "running": running}, {"slots": 3}]
+    first: Mapping[str, Any] = {"slots": 9, "gpus": 4, "preemptible": False, "running": running}
+    jobs = [first, {"slots": 3}]
     assert ends(played(worked(jobs, restore=0))) == {"a": 7, "b": 10}
 
 
 def test_a_running_job_that_gives_way_at_slot_0_loses_what_it_did_before() -> None:
     running = {"gpus": {"s0": [0, 1, 2, 3]}, "iterations_done": 5}
-    jobs = [{"slots": 9, "gpus": 4, "checkpoint_iterations": 4, "running": running}, {"slots": 3}]
+    first: Mapping[str, Any] = {"slots": 9, "gpus": 4, "running": running}
+    jobs = [{**first, "checkpoint_iterations": 4}, {"slots": 3}]
     found = played(worked(jobs, restore=0))
     assert ends(found) == {"a": 8, "b": 3}
     assert found.metrics.lost_iterations == 1

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from rarmodel.model.interruptions import may_stop
+from rarmodel.model.interruptions import checkpoint_interval, kept_iterations, may_stop
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Job, Schedule
 from rarmodel.schema.schedule import Held
@@ -37,6 +37,19 @@ class SimulatedSegment(NamedTuple):
     workers: Mapping[str, int]
     own: bool
     first: bool
+
+
+class Iterations(NamedTuple):
+    """Iterations of a job at the begin of a slot, up to all that it has to do.
+
+    Attributes
+    ----------
+    done, kept
+        What it has done by then; what it keeps of that, if a segment ends there.
+    """
+
+    done: int
+    kept: int
 
 
 class ScheduleOutcome:
@@ -133,6 +146,22 @@ class ScheduleOutcome:
         """Whether a job that ran at slot 0 still holds the GPUs that it had."""
         segment = self.at(j, t)
         return segment is not None and segment.own
+
+    def iterations(self, j: str) -> list[Iterations]:
+        """Iterations of a job at the begin of each slot, and after the last."""
+        job, first = self.scope.jobs[j], self.segments[j][0]
+        done = 0 if job.running is None else job.running.iterations_done
+        moved = job.running is not None and not first.own
+        kept = kept_iterations(done, checkpoint_interval(job)) if moved else done
+        found = [Iterations(done, kept)]
+        for t in range(self.scope.horizon):
+            ring = self.ring(j, t)
+            done = min(job.iterations, kept + (ring.speed if ring else 0))
+            held = self.at(j, t)
+            over = held is not None and held is not self.at(j, t + 1) and done < job.iterations
+            kept = kept_iterations(done, checkpoint_interval(job)) if over else done
+            found.append(Iterations(done, kept))
+        return found
 
     def ring(self, j: str, t: int) -> Ring | None:
         """The state of a job's ring in a slot; None if the job is inactive or is restored."""

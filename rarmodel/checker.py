@@ -49,8 +49,6 @@ KNOWN = frozenset(
         *("server lists", "spreads", "levels", "ring sizes", "GPU types", "running jobs"),
         *("rates within servers", "reservations", "quotas", "resources", "contention by duty"),
         "preemption",
-        "unpreemptible jobs",
-        "lost work",
     )
 )
 """Features of instances that this file knows. Some of them only rule out schedules."""

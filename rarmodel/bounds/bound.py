@@ -13,9 +13,9 @@ from rarmodel.model import unhandled
 from rarmodel.model.features import (
     BY_DUTY,
     CAPS,
-    INTERRUPTIONS,
     OBJECTIVES,
     PLACES,
+    PREEMPTION,
     RING_SIZES,
     WINDOWS,
 )
@@ -29,7 +29,7 @@ UNINTERRUPTED = WINDOWS | CAPS | PLACES | BY_DUTY
 
 By whatever rings on a link count, none is faster than alone. A bound that sees contention asks
 `best_share`, which no ring exceeds beside so many others."""
-ALWAYS = UNINTERRUPTED | INTERRUPTIONS
+ALWAYS = UNINTERRUPTED | {PREEMPTION.name}
 """Features with which jobs may also be interrupted, moved and resized.
 
 To lose work makes no job faster, so a bound that holds without it holds with it."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil, fsum
 
 from rarmodel.model import best_share, least_slots_by_placement, plain_pace, topology
-from rarmodel.model.features import GPU_TYPES, INTERRUPTIONS
+from rarmodel.model.features import GPU_TYPES, PREEMPTION
 from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import SharedLinks
@@ -72,7 +72,7 @@ SHARED_LINKS = Bound(
     lambda instance, _: shared_links(instance),
     objectives=ON_MAKESPAN,
     # A job has the same pace on all of its servers. Slots are looked at one by one.
-    handles=FIXED_SIZES - {GPU_TYPES.name} | INTERRUPTIONS,
+    handles=FIXED_SIZES - {GPU_TYPES.name} | {PREEMPTION.name},
     rank=4,
     certify=_certify,
 )

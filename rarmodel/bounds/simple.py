@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Literal
 
 from rarmodel.model import job_extremes
-from rarmodel.model.features import INTERRUPTIONS
+from rarmodel.model.features import PREEMPTION
 from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import EachJob, GpuPrices
@@ -157,7 +157,7 @@ WIDE_JOBS = Bound(
     "jobs that are too wide to run side by side run one after another",
     lambda instance, _: wide_jobs(instance),
     objectives=ON_MAKESPAN,
-    handles=FIXED_SIZES | INTERRUPTIONS,  # It looks at each slot by itself.
+    handles=FIXED_SIZES | {PREEMPTION.name},  # It looks at each slot by itself.
     rank=2,
     certify=_of_rounded("gpus"),
 )

@@ -114,8 +114,8 @@ def segments_of(instance: Instance, schedule: Schedule) -> Segments:
             at.append(len(server))
     # Whatever their number, in one piece of memory: Numba compiles anew for other layouts.
     columns_of = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
-    offsets, servers, counts = (np.array(some, np.int64) for some in (at, server, workers))
-    return Segments(*columns_of, offsets, servers, counts, left)
+    ragged = [np.array(some, np.int64) for some in (at, server, workers)]
+    return Segments(*columns_of, *ragged, left)  # type: ignore[call-arg]  # Four columns.
 
 
 def within_speeds(instance: Instance) -> Ints:

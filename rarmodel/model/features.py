@@ -14,7 +14,7 @@ from rarmodel.schema.problems import place_of
 from rarmodel.schema.resources import uses_of
 
 from .caching import once_per_instance
-from .interruptions import interrupts, loses_work
+from .interruptions import interrupts
 from .sharing_rule import DUTY as DUTY_RULE
 from .sharing_rule import sharing_rule
 
@@ -62,16 +62,6 @@ def _own_rates(instance: Instance) -> str | None:
     return next((f"cluster.servers[{i}].intra_server_gbps" for i in own), None)
 
 
-def _unpreemptible(instance: Instance) -> str | None:
-    some = (i for i, job in enumerate(instance.jobs) if not job.preemptible)
-    return next((f"jobs[{i}].preemptible" for i in some), None) if interrupts(instance) else None
-
-
-def _lost_work(instance: Instance) -> str | None:
-    some = (i for i, job in enumerate(instance.jobs) if loses_work(instance, job))
-    return next((f"jobs[{i}].checkpoint_iterations" for i in some), None)
-
-
 RELEASES = Feature("releases", _of_jobs("release", lambda job: job.release > 0))
 DEADLINES = Feature("deadlines", _of_jobs("deadline", lambda job: job.deadline is not None))
 DEPENDENCIES = Feature("dependencies", _of_jobs("after", lambda job: job.after))
@@ -93,8 +83,6 @@ DUTY = Feature(
     lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
 )
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
-UNPREEMPTIBLE = Feature("unpreemptible jobs", _unpreemptible)
-LOST_WORK = Feature("lost work", _lost_work)
 
 OBJECTIVES = Feature(
     "objectives other than the makespan",
@@ -118,8 +106,6 @@ FEATURES = (
     RESOURCES,
     DUTY,
     PREEMPTION,
-    UNPREEMPTIBLE,
-    LOST_WORK,
 )
 """All of them. An instance that uses none is the paper's problem."""
 
@@ -141,9 +127,6 @@ PLACES = frozenset(
 """Where they may run, and how fast they are there."""
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
-
-INTERRUPTIONS = frozenset({PREEMPTION.name, UNPREEMPTIBLE.name, LOST_WORK.name})
-"""Whether jobs are interrupted, which, and what they lose. If none may be, none of it is used."""
 
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name, DUTY.name}
 ALL = frozenset(feature.name for feature in FEATURES)

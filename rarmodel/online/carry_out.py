@@ -49,6 +49,8 @@ class Foreman:
 
     A place in which a job would make no progress does not fit it: see `moving`. A job that runs at
     slot 0 with GPUs beyond a cap or a reservation is not interrupted if it could never start again.
+    Nor is a job that is not preemptible, wherever the decision puts it; where it might meet a
+    reservation, it does not start.
 
     Parameters
     ----------
@@ -86,9 +88,8 @@ class Foreman:
         self._asked: dict[tuple[int, int, str | None], Asked] = {}
         self._guarantees = Guarantees(cluster.instance, self._jobs)
         self._reclaims = reclaims and self._guarantees.any
-        self._may_stop = np.zeros(len(self._jobs.index), np.bool_)
-        if cluster.instance.preemption is not None and (interrupts or self._reclaims):
-            self._may_stop |= self._jobs.preemptible
+        self._may_stop = self._jobs.may_stop.copy()
+        if interrupts or self._reclaims:
             self._may_stop[_without_return(cluster)] = False
         self._spare: Ints = np.zeros(len(self._jobs.index), np.int64)
         self._wanted: Ints = self._jobs.size.copy()
@@ -205,15 +206,19 @@ class Foreman:
     def _ring(self, k: int) -> Ring | None:
         """Where a job is put; None if it waits."""
         cluster, asked = self._cluster, self.asks(k)
+        idle, _ = cluster.room_for(k)
         if k in self._places:
             exact = self._places[k]
             if not asked.kept_by(exact):
                 self._refuse(k, f"a policy gives it {dict(exact)}", asked)
-            return self.with_progress(k, exact, asked) if cluster.room.has(k, exact) else None
+            if cluster.has_room(k, exact):
+                return self.with_progress(k, exact, asked)
+            if not cluster.room.has(exact):
+                return None
+            # It might meet a reservation there: it is put elsewhere.
         before = cluster.stopped.get(k)
-        if before is not None and cluster.room.has(k, before.ring) and asked.kept_by(before.ring):
+        if before is not None and cluster.has_room(k, before.ring) and asked.kept_by(before.ring):
             return self.with_progress(k, before.ring, asked)
-        idle = cluster.room.idle_for(k)
         found = self._placed(k, asked, idle)
         if found is not None:
             return self.with_progress(k, found, asked)
@@ -244,7 +249,7 @@ class Foreman:
         if found is None:
             return None
         found = sound_ring(found, f"placement {self._placement.name!r}", len(site.idle))
-        if not asked.kept_by(found) or not cluster.room.has(k, found):
+        if not asked.kept_by(found) or not cluster.has_room(k, found):
             self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
         return found
 
@@ -257,8 +262,7 @@ class Foreman:
 
         Those that stopped, with their rings, in order; if it is in vain, none.
         """
-        cluster, asked, room = self._cluster, self.asks(k), self._cluster.room
-        short = set(room.short(k, int(self._wanted[k])))
+        cluster, asked, short = self._cluster, self.asks(k), self._short(k)
         stopped: list[tuple[int, Ring]] = []
         for other in others:
             ring = cluster.stays[other].ring
@@ -282,11 +286,11 @@ class Foreman:
         """
         if self._within_limits(k) and not self._lacks_room(k):
             return False
-        room = self._cluster.room
-        stopped = self._make_room(k, others)
+        stopped, cluster = self._make_room(k, others), self._cluster
         for other, ring in reversed(stopped):
-            if room.has(other, ring) and room.within_limits(other, sum(ring.values())):
-                self._cluster.start(other, ring)
+            gpus = sum(ring.values())
+            if cluster.has_room(other, ring) and not self._short(other, gpus):
+                cluster.start(other, ring)
         return bool(stopped)
 
     def _serve(self, order: Ints, active: Ints, priority: Ints, *, blocks: bool) -> None:
@@ -377,13 +381,20 @@ class Foreman:
         if not self._within_limits(k):
             return False
         cluster, asked = self._cluster, self.asks(k)
-        ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle_for(k))
-        if ring is None or not cluster.room.has(k, ring):
+        idle, _ = cluster.room_for(k)
+        ring = self._places.get(k) or fewest_servers(asked, idle)
+        if ring is None or not cluster.has_room(k, ring):
             return True
         return self.with_progress(k, ring, asked) is None
 
     def _within_limits(self, k: int) -> bool:
-        return self._cluster.room.within_limits(k, int(self._wanted[k]))
+        return not self._short(k)
+
+    def _short(self, k: int, gpus: int | None = None) -> set[int]:
+        """The limits of which a job uses more than is left for it, with the GPUs it is to have."""
+        used = self._jobs.uses.amounts(k, int(self._wanted[k]) if gpus is None else gpus)
+        _, left = self._cluster.room_for(k)
+        return {limit for limit, amount in used.items() if amount > left[limit]}
 
     def asks(self, k: int) -> Asked:
         """What a job asks for, with the GPUs and the type that it is to have."""

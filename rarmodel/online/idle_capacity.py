@@ -18,10 +18,8 @@ Ring = Mapping[int, int]
 class Room:
     """GPUs that jobs may take now.
 
-    A job that runs at slot 0 keeps its GPUs whatever is reserved; the others have what is left.
-    Jobs that are not preemptible never give way (section 18), so together they may take no more
-    than what is always left from now on: none is started where it might meet a reservation, or the
-    fall of a capacity, that jobs which give way leave no room for.
+    A job that runs at slot 0 keeps its GPUs whatever is reserved; the others have what is left. One
+    of them that may not be interrupted never gives way, so it must fit into what is left later.
 
     Attributes
     ----------
@@ -45,8 +43,8 @@ class Room:
         self.left = self._there.copy()
         self._held, self._kept = np.zeros_like(self.idle), np.zeros_like(self.idle)
         self._used, self._used_on = np.zeros_like(self.left), np.zeros_like(self.left)
-        self._firm, self._firmly_used = np.zeros_like(self.idle), np.zeros_like(self.left)
-        self._floor = supplies.first_floor.copy()
+        # Held and used by jobs that never give way, but for those that are kept.
+        self._firm, self._used_firm = np.zeros_like(self.idle), np.zeros_like(self.left)
 
     def take(self, k: int, ring: Ring, *, kept: bool = False) -> None:
         """A job holds GPUs from now on; `kept` if it ran there at slot 0."""
@@ -56,13 +54,9 @@ class Room:
         """A job holds GPUs no longer."""
         self._change(k, ring, -1, kept=kept)
 
-    def grow(self, supply: int, amount: int, floor: int) -> None:
-        """There is so much more of a server, or of a limit behind them; less if below 0.
-
-        The floor is the least that there is of it from now on.
-        """
+    def grow(self, supply: int, amount: int) -> None:
+        """There is so much more of a server, or of a limit behind them; less if below 0."""
         servers = len(self.capacity)
-        self._floor[supply] = floor
         if supply < servers:
             self.capacity[supply] += amount
             self._refresh(supply)
@@ -70,35 +64,26 @@ class Room:
             self._there[supply - servers] += amount
             self._refresh_limit(supply - servers)
 
-    def idle_for(self, k: int) -> Ints:
-        """(servers) Idle GPUs that a job may take; not to be written to."""
-        if self._jobs.preemptible[k]:
-            return self.idle
-        always = np.maximum(0, self._floor[: len(self.idle)] - self._kept) - self._firm
-        found: Ints = np.minimum(self.idle, always)
-        return found
+    def has(self, ring: Ring) -> bool:
+        """Whether a ring's GPUs are idle."""
+        return all(self.idle[server] >= count for server, count in ring.items())
 
-    def has(self, k: int, ring: Ring) -> bool:
-        """Whether a job may take a ring's GPUs."""
-        idle = self.idle_for(k)
-        return all(idle[server] >= count for server, count in ring.items())
+    def for_good(self, least: Ints) -> tuple[Ints, Ints]:
+        """What `idle` and `left` are for a job that never gives way.
 
-    def within_limits(self, k: int, gpus: int) -> bool:
-        """Whether enough is left of what a job uses beside GPUs of servers."""
-        return not self.short(k, gpus)
+        Parameters
+        ----------
+        least
+            (supplies) The least that there will be of each while the job is there.
+        """
+        on_servers, limits = np.split(least, [len(self.idle)])
+        idle = np.maximum(0, on_servers - self._kept) - self._firm
+        left = np.maximum(0, limits - self._used_on) - self._used_firm
+        return np.minimum(self.idle, idle), np.minimum(self.left, left)
 
-    def short(self, k: int, gpus: int) -> list[int]:
-        """The limits of which a job uses more than is left for it."""
-        used = self._jobs.uses.amounts(k, gpus)
-        if self._jobs.preemptible[k]:
-            return [limit for limit, amount in used.items() if amount > self.left[limit]]
-        floor = self._floor[len(self.idle) :]
-        return [
-            limit
-            for limit, amount in used.items()
-            if amount > self.left[limit]
-            or amount > max(0, floor[limit] - self._used_on[limit]) - self._firmly_used[limit]
-        ]
+    def supplies(self) -> Ints:
+        """How much there is of each supply now."""
+        return np.concatenate([self.capacity, self._there])
 
     def without_jobs(self) -> tuple[Ints, Ints]:
         """What `free` and `left` would be if no job held anything."""
@@ -107,7 +92,7 @@ class Room:
 
     def _change(self, k: int, ring: Ring, sign: int, *, kept: bool) -> None:
         on_servers = self._kept if kept else self._held
-        firm = not kept and not self._jobs.preemptible[k]
+        firm = not kept and not self._jobs.may_stop[k]
         for server, count in ring.items():
             on_servers[server] += sign * count
             self._firm[server] += sign * count * firm
@@ -115,7 +100,7 @@ class Room:
         used = self._used_on if kept else self._used
         for limit, amount in self._jobs.uses.amounts(k, sum(ring.values())).items():
             used[limit] += sign * amount
-            self._firmly_used[limit] += sign * amount * firm
+            self._used_firm[limit] += sign * amount * firm
             self._refresh_limit(limit)
 
     def _refresh_limit(self, limit: int) -> None:

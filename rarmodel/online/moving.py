@@ -36,7 +36,7 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     together that links of some share or more join. One server is tried for each rate within.
     """
     best: Ring | None = None
-    idle = cluster.room.idle_for(k)
+    idle, _ = cluster.room_for(k)
     few = [(servers, replace(asked, most=1)) for servers in _of_rates(cluster)]
     if asked.fewest > 1:
         few = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rarmodel.errors import listed
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import Instance, Schedule, SlotTime
 from rarmodel.tabular import NONE, html_lines
@@ -132,6 +133,7 @@ class Simulation:
             "mean queueing": slots(one.mean_queueing, form=",.2f"),
             "utilisation": told(one.utilisation, ".1%"),
             "preemptions": f"{self.preemptions:,}, {one.restore_slots:,} slots of restoration",
+            **({"lost work": self._lost()} if one.lost_iterations else {}),
             "greatest stretch": told(one.max_stretch, ",.2f"),
             "finish-time fairness": told(one.finish_time_fairness, ",.2f"),
             "decisions": f"{self.decisions:,}",
@@ -149,6 +151,12 @@ class Simulation:
         """Figures of a group of jobs in a line."""
         flow = self.time.told(group.mean_flow, form=",.2f")
         return f"{group.jobs:,} job{'s' * (group.jobs > 1)}, mean flow {flow}"
+
+    def _lost(self) -> str:
+        """What interruptions cost, in words."""
+        one = self.metrics
+        number = f"{one.lost_iterations:,} iteration{'s' * (one.lost_iterations > 1)}"
+        return f"{number}, {one.lost_slots:,.1f} slots of work"
 
     def row(self) -> dict[str, str]:
         """The result as a row of a table of policies."""
@@ -188,6 +196,8 @@ class Simulation:
             "utilisation": one.utilisation,
             "preemptions": self.preemptions,
             "restore_slots": one.restore_slots,
+            "lost_iterations": one.lost_iterations,
+            "lost_slots": one.lost_slots,
             "late_jobs": one.late_jobs,
             "total_tardiness": one.total_tardiness,
             "max_stretch": one.max_stretch,
@@ -220,6 +230,6 @@ def figures_without_meaning(instance: Instance) -> frozenset[str]:
         found.add("cost")
     if all(job.due is None and job.deadline is None for job in instance.jobs):
         found |= {"late-jobs", "max-tardiness", "total-tardiness"}
-    if instance.preemption is None:
+    if not interrupts(instance):
         found.add("preemptions")
     return frozenset(found) - set(instance.objectives)

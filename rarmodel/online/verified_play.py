@@ -19,6 +19,7 @@ from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
 from rarmodel.model.features import RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import Objective
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
@@ -103,7 +104,9 @@ def simulate(
         time=instance.time,
         schedule=schedule,
         report=report,
-        metrics=metrics_of(instance, played.jobs, played.stays, played.completion, played.slot),
+        metrics=metrics_of(
+            instance, played.jobs, played.stays, played.completion, played.slot, played.lost
+        ),
         preemptions=played.preemptions,
         decisions=played.decisions,
         seconds=perf_counter() - begun,
@@ -149,11 +152,12 @@ def _not_played(
 def notes_on(instance: Instance, policy: Policy, *, reclaim: bool = True) -> tuple[str, ...]:
     """What one should know of a policy on an instance, a line each."""
     found = []
-    if reclaim and instance.preemption is None and any(one.guaranteed for one in instance.tenants):
-        note = "tenants take back GPUs where the instance has preemption; this one has none, so "
+    lacks = "this one has none" if instance.preemption is None else "here no job is preemptible"
+    if reclaim and not interrupts(instance) and any(one.guaranteed for one in instance.tenants):
+        note = f"tenants take back GPUs where the instance has preemption; {lacks}, so "
         found.append(note + "who is below its guarantee is only served first")
-    if policy.interrupts and instance.preemption is None:
-        note = "interrupts jobs where the instance has preemption; this one has none, so running "
+    if policy.interrupts and not interrupts(instance):
+        note = f"interrupts jobs where the instance has preemption; {lacks}, so running "
         found.append(note + "jobs go on until they are complete")
     return tuple(found)
 
@@ -206,7 +210,7 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     completions = np.empty_like(played.completion)
     completions[played.jobs.index] = played.completion
     held, rings = _held(instance, played.stays), _rings(instance, played)
-    may = "are not" if instance.preemption is None else "may be"
+    may = "may be" if interrupts(instance) else "are not"
     assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
     objectives: list[Objective] = registry.parts("objectives")
@@ -245,10 +249,13 @@ def _require_sound(instance: Instance, policy: Policy, played: Played, report: R
     """
     wrong = [one.message for one in report.violations if one.constraint not in LATE]
     pairs = zip(played.jobs.index.tolist(), played.completion.tolist(), strict=True)
-    for j, end in pairs:
+    for k, (j, end) in enumerate(pairs):
         name = instance.jobs[j].name
         if report.completion[name] != end:
             wrong.append(f"job {name!r} completes at slot {report.completion[name]}, not {end}")
+        if report.lost.get(name, 0) != played.lost[k]:
+            lost = report.lost.get(name, 0)
+            wrong.append(f"job {name!r} loses {lost} iterations, not {played.lost[k]}")
     if wrong:
         raise VerificationError(
             f"{policy.name} made a schedule that fails verification: " + "; ".join(wrong[:3])

@@ -333,6 +333,24 @@ class Job(Record):
         return running
 
 
+_NULL_IS_A_VALUE = "checkpoint_iterations"
+"""The field that says something else if it is null than if it is left out."""
+
+
+def without_nulls(value: Any) -> Any:
+    """Plain data without the fields that are null, as they say no more than if they were left out.
+
+    One field says more: a job without checkpoints.
+    """
+    if isinstance(value, dict):
+        return {
+            key: without_nulls(one)
+            for key, one in value.items()
+            if one is not None or key == _NULL_IS_A_VALUE
+        }
+    return [*map(without_nulls, value)] if isinstance(value, list) else value
+
+
 def sound_jobs(value: object) -> tuple[dict[int, Job], set[str]]:
     """Those of a list of jobs that have no faults of their own, by index; and the others' names."""
     sound: dict[int, Job] = {}

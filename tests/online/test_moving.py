@@ -131,7 +131,7 @@ def test_speed_beside_others_is_that_of_the_model(seed: int) -> None:
         assert (found is None) == (not any(cluster.speed_in(k, ring) for ring in rings))
         if found is not None:
             assert asked.kept_by(found)
-            assert cluster.room.has(k, found)
+            assert cluster.has_room(k, found)
             cluster.start(k, found)
 
 

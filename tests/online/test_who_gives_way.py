@@ -36,6 +36,8 @@ def drawn(random: Random, *, tenants: bool = False, preemption: bool = True) -> 
         job |= {"release": random.randint(0, 12), "priority": random.randint(-1, 2)}
         if random.random() < 0.25:
             job["preemptible"] = False
+        if random.random() < 0.3:
+            job["checkpoint_iterations"] = random.choice([None, 2, 4])
         if tenants and random.random() < 0.9:
             job["tenant"] = random.choice("tuv")
         jobs.append(job)

@@ -111,7 +111,7 @@ class _Search:
                 held = tuple(sorted((s, len(g)) for s, g in job.running.gpus.items()))
             begun = job.running is not None
             left = job.iterations_left
-            first.append(State(left, begun, held, begun, 0, self._linked(held)))
+            first.append(State(left, begun, held, begun, 0))
         nothing: list[Value] = [0] * len(self.objectives)
         layer = {tuple(first): nothing}
         best: list[Value] | None = None

@@ -34,7 +34,7 @@ from rarmodel.model.features import (
 )
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.model.objectives import Value
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Instance, Preemption, Schedule
 from rarmodel.verifier import Report, Run, simulate, verify
 
 OBJECTIVES = (
@@ -242,14 +242,29 @@ def _running(random: Random, data: dict[str, Any], features: Collection[str]) ->
 
 def _interruptions(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
     """Which jobs may be interrupted, and what they lose then."""
-    if PREEMPTION.name not in features or random.random() < 0.3:
-        return
-    for job in data["jobs"]:
-        if random.random() < 0.25:
-            job["preemptible"] = False
-        if random.random() < 0.6:
-            some = [None, 1, 2, 3, 5, 10, max(1, job["iterations"] // 2), job["iterations"] + 1]
-            job["checkpoint_iterations"] = random.choice(some)
+    if PREEMPTION.name in features and random.random() < 0.7:
+        for job in data["jobs"]:
+            job.update(interruptions(random, job["iterations"]))
+
+
+def interruptions(random: Random, iterations: int) -> dict[str, Any]:
+    """Whether a job of so many iterations may be interrupted, and what it loses then."""
+    fields: dict[str, Any] = {}
+    if random.random() < 0.25:
+        fields["preemptible"] = False
+    if random.random() < 0.6:
+        some = [None, 1, 2, 3, 5, 10, max(1, iterations // 2), iterations + 1]
+        fields["checkpoint_iterations"] = random.choice(some)
+    return fields
+
+
+def with_interruptions(random: Random, instance: Instance, restore_seconds: float) -> Instance:
+    """The instance with preemption, and jobs that may not be interrupted, or lose work then."""
+    jobs = tuple(
+        job.model_copy(update=interruptions(random, job.iterations)) for job in instance.jobs
+    )
+    preemption = Preemption(restore_seconds=restore_seconds)
+    return instance.model_copy(update={"jobs": jobs, "preemption": preemption})
 
 
 @st.composite

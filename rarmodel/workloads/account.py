@@ -55,6 +55,8 @@ class Account:
         and by the network if the trace was measured on another.
     gpu_hours_measured
         The same on the network on which the trace was measured; None if that is the instance's.
+    findings
+        Numbers of the trace that its units can hardly mean, a line each.
     noun
         Word for the place of a row: `line`, or `entry` for JSON.
     kept
@@ -73,6 +75,7 @@ class Account:
     noun: str = "line"
     kept: tuple[str, ...] = ()
     gpu_hours_measured: float | None = None
+    findings: tuple[str, ...] = ()
 
     @property
     def gpu_hours_left_out(self) -> float:
@@ -89,6 +92,7 @@ class Account:
         rows = f"{counted(self.rows, 'row')}, {self.used} used, {left_out} left out"
         return [
             f"{self.source}: format {self.format}, {rows}",
+            *(f"check: {finding}" for finding in self.findings),
             *(f"left out: {_told(group, self.noun)}" for group in self.left_out),
             *(f"note: {_told(group, self.noun)}" for group in self.notes),
             *self.kept,

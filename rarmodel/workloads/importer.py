@@ -20,6 +20,7 @@ from .generate import with_safe_horizon
 from .import_choices import Choices
 from .licences import Count, counts_of, kept_of_licences
 from .model_profiles import Profile, require_model
+from .plausibility import findings
 from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
 from .site import Site
@@ -157,6 +158,7 @@ def import_trace(
         gpu_hours_recorded=sum(c.gpus * c.seconds for c in used) / 3600,
         gpu_hours=sum(c.gpus * fits.slots_here(c) for c in used) * hours if other else in_slots,
         gpu_hours_measured=in_slots if other else None,
+        findings=findings(trace),
         noun=trace.noun,
         kept=(
             *_kept_of_time(trace, used, slots),
@@ -320,4 +322,4 @@ def _nothing_left(trace: Trace, books: Books, rows: int) -> InputError:
         )
         if NO_DURATION in books.left_out:
             message += "; --default-seconds gives jobs a duration"
-    return InputError([Problem("", message)], trace.source)
+    return InputError([Problem("", one) for one in (message, *findings(trace))], trace.source)

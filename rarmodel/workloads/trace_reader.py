@@ -15,6 +15,7 @@ from rarmodel import registry
 from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem, UsageError, listed
 
+from .components import joined
 from .formats import FORMATS
 from .json_traces import Entry, entries_of
 from .named_columns import mapped
@@ -170,7 +171,7 @@ def _read(
         if more > 0:
             shown.append(Problem("", f"and {more} more such rows; --skip-invalid leaves them out"))
         raise InputError(shown, source)
-    return Trace(source, form, tuple(jobs), invalid, frozenset(copies), noun, zone)
+    return Trace(source, form, joined(jobs, copies), invalid, frozenset(copies), noun, zone)
 
 
 def _cells(header: tuple[str, ...], row: Row) -> dict[str, str]:
@@ -215,7 +216,7 @@ def _refuse_beside(form: Format, table: Table) -> None:
     """
     for known in FORMATS.values():
         if known.is_table and known.columns and not known.lacking(table.first):
-            for column in known.beside.keys() & {form.gpus}:
+            for column in known.beside.keys() & {form.places["gpus"][0]}:
                 message = (
                     f"column {column!r} does not give the GPUs of a job: {known.beside[column]}; "
                     f"the file is of format {known.name}, so leave out --column"
@@ -229,8 +230,8 @@ def _recognised(table: Table) -> Format:
     for form in known:
         if (
             form.looks is not None
-            and len(form.header) == len(table.first)
-            and form.looks(Cells(zip(form.header, table.first, strict=True)))
+            and (header := form.layout(len(table.first)))
+            and form.looks(Cells(zip(header, table.first, strict=True)))
         ):
             return form
     named = [form for form in known if form.columns or form.either]

@@ -36,7 +36,7 @@ def refused(path: Path, content: str | bytes) -> list[str]:
             "num_gpus, submit_s"),
         ),
         (b"a,b\n1,2\n", ("line 1: columns 'a', 'b': none of the formats rarmodel, philly, "
-         "philly-json, muri, tiresias, helios, acme, alibaba-spot, pai, openb, gavel, sacct, "
+         "philly-json, muri, tiresias, helios, acme, alibaba-spot, pai, openb, gavel, swf, sacct, "
          "sacct-json, supercloud; name the columns, such as "
          "--column gpus=NUM_GPUS --column duration=SECONDS")),
         (b"JobID|State\n1|x\n", "line 1: columns 'JobID', 'State': none of"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from .trace_format import Format, TraceJob
 from .trace_table import Row, Table, open_text, table_of
 from .zones import zone_of
 
+_TRES = re.compile(r"gres/gpu|(?:^|,)(?:billing|cpu|mem|node)=[0-9]")
+"""Slurm's trackable resources, in a cell."""
 _MOST_PROBLEMS = 20
 """Most invalid rows that are reported one by one."""
 
@@ -241,6 +244,9 @@ def _recognised(table: Table) -> Format:
     nearest = max(named, key=lambda form: form.share(table.first))
     if nearest.share(table.first) >= 0.5:
         raise InputError(_missing(nearest, table), table.source)
+    if any(_TRES.search(cell) for cell in table.first):
+        message = "a row of sacct without names of columns; run sacct again without --noheader"
+        raise InputError([Problem(f"line {table.line}", message)], table.source)
     message = (
         f"columns {listed(table.first)}: none of the formats {', '.join(FORMATS)}; "
         "name the columns, such as --column gpus=NUM_GPUS --column duration=SECONDS"

@@ -429,3 +429,11 @@ def test_components_in_json_are_one_job(tmp_path: Path) -> None:
     parts = [job(k, het={"job_id": 80, "job_offset": k - 1}) for k in (1, 2)]
     found = imported(tmp_path / "jobs.json", json.dumps({"jobs": parts}))
     assert {name: one.size for name, one in jobs_of(found.instance).items()} == {"80": 8}
+
+
+@pytest.mark.parametrize("cell", ["billing=8,cpu=8,gres/gpu=4,mem=10G,node=1", "cpu=8,node=1"])
+def test_rows_of_sacct_without_names_say_which_option_to_leave_out(
+    tmp_path: Path, cell: str
+) -> None:
+    with pytest.raises(InputError, match=r"line 1: a row of sacct without .* without --noheader"):
+        imported(tmp_path / "t.txt", f"1|COMPLETED|2024-05-01T10:00:00|600|{cell}\n")

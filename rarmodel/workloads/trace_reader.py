@@ -27,6 +27,8 @@ from .zones import zone_of
 
 _TRES = re.compile(r"gres/gpu|(?:^|,)(?:billing|cpu|mem|node)=[0-9]")
 """Slurm's trackable resources, in a cell."""
+_PAI_STATES = {"Terminated", "Waiting"}
+"""States of jobs, tasks and instances in Alibaba's PAI trace."""
 _MOST_PROBLEMS = 20
 """Most invalid rows that are reported one by one."""
 
@@ -244,6 +246,12 @@ def _recognised(table: Table) -> Format:
     nearest = max(named, key=lambda form: form.share(table.first))
     if nearest.share(table.first) >= 0.5:
         raise InputError(_missing(nearest, table), table.source)
+    if {"JobID", "JobIDRaw"} & set(table.first) and {"State", "Submit"} & set(table.first):
+        raise InputError(_missing(FORMATS["sacct"], table), table.source)
+    if _PAI_STATES & set(table.first):
+        message = "a row of a PAI trace without names of columns, and without numbers of GPUs"
+        message += "; pai_task_table.csv has these"
+        raise InputError([Problem(f"line {table.line}", message)], table.source)
     if any(_TRES.search(cell) for cell in table.first):
         message = "a row of sacct without names of columns; run sacct again without --noheader"
         raise InputError([Problem(f"line {table.line}", message)], table.source)
@@ -265,7 +273,11 @@ def _missing(form: Format, table: Table) -> Iterator[Problem]:
     there = Counter(column for column in table.first if column)
     wanted = ", ".join([*sorted(form.columns), *(" or ".join(group) for group in form.either)])
     cure = form.cure or f"format {form.name} has {wanted}"
-    for column in form.lacking(there):
+    lacking = form.lacking(there)
+    if form.cure and len(lacking) > 1:
+        yield Problem(place, f"columns {', and '.join(lacking)} are missing; {cure}")
+        lacking = []
+    for column in lacking:
         yield Problem(place, f"column {column} is missing; {cure}")
     used = {*form.columns, *(name for group in form.either for name in group)}
     for column, times in there.items():

@@ -437,3 +437,19 @@ def test_rows_of_sacct_without_names_say_which_option_to_leave_out(
 ) -> None:
     with pytest.raises(InputError, match=r"line 1: a row of sacct without .* without --noheader"):
         imported(tmp_path / "t.txt", f"1|COMPLETED|2024-05-01T10:00:00|600|{cell}\n")
+
+
+def test_what_sacct_prints_by_default_lacks_columns_that_one_line_names(tmp_path: Path) -> None:
+    names = ["JobID", "JobName", "Partition", "Account", "AllocCPUS", "State", "ExitCode"]
+    for separator in ("|", " "):
+        text = separator.join(names) + "\n"
+        if separator == " ":
+            text = " ".join(name.rjust(10) for name in names) + "\n" + " ".join(["-" * 10] * 7)
+        with pytest.raises(InputError) as refused:
+            imported(tmp_path / "t.txt", text)
+        (problem,) = refused.value.problems
+        assert problem.message == (
+            "columns 'AllocTRES' or 'AllocGRES' or 'ReqTRES', and 'ElapsedRaw' or 'Elapsed' or "
+            "'Start and End' are missing; run sacct --parsable2 with --format JobID,State,Account,"
+            "Partition,Submit,Start,ElapsedRaw,ReqTRES,AllocTRES"
+        )

@@ -346,3 +346,9 @@ def test_spot_jobs_run_on_the_types_of_spot_nodes() -> None:
     assert {name: [*(job.times or {})] for name, job in jobs_of(found.instance).items()} == {
         "1": ["A10"], "2": ["A10"], "3": ["A100-SXM4-80GB"]
     }  # fmt: skip
+
+
+def test_other_tables_of_pai_say_which_has_the_gpus(tmp_path: Path) -> None:
+    row = "4b3f,8cb3,58540f191766,Terminated,4550879.0,4551416.0\n"
+    with pytest.raises(InputError, match=r"line 1: a row of a PAI trace .* pai_task_table.csv has"):
+        imported(tmp_path / "pai_job_table.csv", row)

@@ -23,6 +23,7 @@ from rarmodel.schema.certificate import Certificate
 
 from .sources import (
     IS_DATA,
+    IS_HORIZON,
     IS_INSTANCE,
     are_instances,
     are_schedules,
@@ -60,7 +61,7 @@ CHECKS: dict[str, Check] = {
     "each": optional(function),
     "round_slots": optional(whole(1)),
     "reclaim": truth,
-    "horizon": optional(whole(1)),
+    "horizon": IS_HORIZON,
     "output": optional(path),
     "charts": optional(argument_checks.entries),
     "parts": optional(several),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from by_hand import worked
@@ -41,7 +41,10 @@ def test_schedule_is_written_and_the_verifier_accepts_it(
 
 
 def test_guarantees_hold_unless_the_user_does_without(invoke: Invoke, tmp_path: Path) -> None:
-    jobs = [{"slots": 9, "gpus": 4}, {"slots": 2, "gpus": 2, "tenant": "x", "release": 1}]
+    jobs: list[dict[str, Any]] = [
+        {"slots": 9, "gpus": 4},
+        {"slots": 2, "gpus": 2, "tenant": "x", "release": 1},
+    ]
     path = tmp_path / "instance.json"
     tenants = [{"name": "x", "guaranteed": 2}]
     path.write_text(to_json(worked(jobs, restore=0, tenants=tenants)))

@@ -6,6 +6,10 @@ above it (or of its own) that has room for it within the guarantee. It takes the
 jobs that are not below that tenant; and each tenant above such a job that is not above the waiting
 one holds more than its guarantee. A tenant without `guaranteed` is guaranteed nothing. Jobs of no
 tenant, and jobs of a tenant beside those of its parts, are taken from likewise.
+
+Where an order or priorities interrupt jobs, GPUs would go to and fro if those who borrow came
+first: so jobs that keep a tenant within its guarantee are first in an order, and do not give way to
+a priority that would borrow.
 """
 
 from __future__ import annotations
@@ -38,9 +42,9 @@ class Guarantees:
         self.any = bool(self._guaranteed.any())
         above = lineages(tenants)
         self._path = [tuple(index[name] for name in above[one.name]) for one in tenants]
+        numbers = jobs.index.tolist() if self.any else ()  # Jobs may be a million.
         self._tenant: Ints = np.array(
-            [index.get(instance.jobs[j].tenant or "", NO_TENANT) for j in jobs.index.tolist()],
-            np.int64,
+            [index.get(instance.jobs[j].tenant or "", NO_TENANT) for j in numbers], np.int64
         )
 
     def held(self, some: Ints, gpus: Ints) -> Ints:

@@ -11,7 +11,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "Solve": ("solve", "verify", "audit", "check", "formulate"),
     "Data": ("generate", "import", "calibrate", "describe", "schema"),
     "Compare": ("compare", "simulate", "campaign", "plot", "report"),
-    "Cluster": ("slurm", "testbed"),
+    "Cluster": ("slurm", "kubernetes", "testbed"),
     "Lists": ("list", "instances"),
 }
 """The commands by group."""
@@ -29,7 +29,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     ),
     TRACE: (
         *("format", "column", "skip-invalid", "window", "time-zone", "group", "arrivals"),
-        *("max-jobs", "default-model", "restore-seconds"),
+        *("max-jobs", "default-model", "measured-gbps", "restore-seconds"),
     ),
     STOP: ("time-limit", "iterations", "patience", "gap", "looks"),
     OUTPUT: (

@@ -87,6 +87,7 @@ def play(
     round_slots: int | None = None,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
+    jobs: Jobs | None = None,
 ) -> Played:
     """Play a policy on the arriving jobs of an instance.
 
@@ -103,8 +104,11 @@ def play(
         Seed of the random numbers of policy and placement.
     progress
         Is told how far it is, a few times a second.
+    jobs
+        The jobs laid out, if that is known.
     """
-    game = _Game(instance, policy, placement, round_slots or slots_of_round(policy, instance), seed)
+    every = round_slots or slots_of_round(policy, instance)
+    game = _Game(instance, jobs or jobs_of(instance), policy, placement, every, seed)
     interrupted, told = False, perf_counter()
     try:
         while game.step():
@@ -133,12 +137,13 @@ class _Game:
     def __init__(
         self,
         instance: Instance,
+        jobs: Jobs,
         policy: Policy,
         placement: Placement,
         round_slots: int | None,
         seed: int,
     ) -> None:
-        self.jobs = jobs_of(instance)
+        self.jobs = jobs
         self.cluster = WorkingCluster(instance, self.jobs)
         self.decisions = self.preemptions = 0
         self._policy, self._placement, self._round = policy, placement, round_slots

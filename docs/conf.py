@@ -195,6 +195,31 @@ def _names_as_links(app, doctree):
             link += code
 
 
+def _unbroken_percentages(app, doctree):
+    """Keep a number and its percent sign on one line, in narrow columns too."""
+    for text in list(doctree.findall(nodes.Text)):
+        if re.search(r"\d %", text) and not isinstance(
+            text.parent, (nodes.literal, nodes.literal_block)
+        ):
+            text.parent.replace(text, nodes.Text(re.sub(r"(?<=\d) %", "\u00a0%", text)))
+
+
+def _names_end_lines_at_dots(app, page, template, context, doctree):
+    """Let a long name go on below after a dot or an underscore, where a column is narrow."""
+
+    def in_parts(name):
+        parts = re.findall(r"[^._]*[._]+|[^._]+", name[1])
+        whole = "<wbr>".join(f'<span class="whole">{part}</span>' for part in parts)
+        return f'<span class="pre">{whole}</span>'
+
+    if "body" in context and not page.startswith(("api/", "_modules/")):
+        context["body"] = re.sub(
+            r"(?s)<td\b.*?</td>",
+            lambda cell: re.sub(r'<span class="pre">([^<]+)</span>', in_parts, cell[0]),
+            context["body"],
+        )
+
+
 def _mathml(text, **options):
     """A formula as MathML, which browsers show without a script and without a network."""
     # docutils would set the subscript of an accented letter below it, but not that of a group.
@@ -222,7 +247,9 @@ def setup(app):
     app.connect("source-read", _tables_of_parts)
     app.connect("source-read", _directives_of_plain_markdown)
     app.connect("doctree-read", _names_as_links)
+    app.connect("doctree-read", _unbroken_percentages)
     app.connect("autodoc-process-docstring", _plain_docstring, priority=400)
     app.connect("autodoc-process-docstring", _field_docstring, priority=600)
     app.connect("autodoc-process-signature", _no_signature_of_records)
     app.connect("html-page-context", _back_to_docs)
+    app.connect("html-page-context", _names_end_lines_at_dots)

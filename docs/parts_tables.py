@@ -28,16 +28,13 @@ KINDS = {
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A Markdown table: a row for each part, a column for each feature."""
-    lines = [
-        f"| name | objectives | {' | '.join(WIDER)} |",
-        f"|---|---|{'---|' * len(WIDER)}",
-    ]
+    """A Markdown table: a row for each part, in the words of `rarmodel list`."""
+    lines = ["| name | objectives | features |", "|---|---|---|"]
     for row in rows:
-        marks = ("yes" if name in row["handles"] else "" for name in WIDER)
         objectives = in_words(row["objectives"], names("objectives"))
-        lines.append(f"| `{row['name']}` | {objectives} | {' | '.join(marks)} |")
-    return "\n".join(line.replace("|  |", "| |").replace("|  |", "| |") for line in lines)
+        features = in_words(row["handles"], WIDER)
+        lines.append(f"| `{row['name']}` | {objectives} | {features} |")
+    return "\n".join(lines)
 
 
 def renewed(page: str) -> str:

@@ -563,3 +563,11 @@ def test_no_lie_of_thousands_is_above_the_optimum(part: int) -> None:
     for seed in range(100 + 40 * part, 140 + 40 * part):
         require_no_lie(seed)
         require_no_lie(seed, RESOURCES.name, QUOTAS.name)
+
+
+def test_a_result_of_another_horizon_has_no_certificate() -> None:
+    result = rarmodel.solve(
+        "rack-tree", horizon=12, method="search", time_limit=5, objective="total-completion"
+    )
+    with pytest.raises(rarmodel.UsageError, match=r"write this as time\.horizon into the instance"):
+        rarmodel.certificate("rack-tree", result)

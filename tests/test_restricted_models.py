@@ -48,6 +48,7 @@ from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.heuristics import random_placement, run_policy
 from rarmodel.limits import Limits
 from rarmodel.schema import Instance, Resource
+from rarmodel.search import one_after_another
 from rarmodel.solvers.highs import HIGHS
 
 HOSTILE = [
@@ -485,3 +486,26 @@ def test_later_objectives_are_minimised_and_earlier_ones_kept(seed: int) -> None
     )
     assert whole.status == "optimal"
     assert [goal.value for goal in found.objective] == [goal.value for goal in whole.objective]
+
+
+def test_a_long_schedule_is_judged_at_the_end_where_that_takes_long() -> None:
+    instance = rarmodel.generate("small", seed=3, jobs=4)
+    schedule = one_after_another(instance).schedule(instance, "one-after-another")
+    known = known_of(instance, TIME_INDEXED.extended("few", few_at_once))
+    known = replace(known, limits=replace(known.limits, time_limit=100.0))
+    known.judging = 1.0  # A second for each slot.
+    known.collect_at_last(schedule)
+    before, seconds = known.schedule_by, known.seconds_at_last
+    assert (before, seconds) == (None, known.offered[0][1].makespan)
+    known.fall_back()
+    after, seconds = known.schedule_by, known.seconds_at_last
+    assert (after, seconds) == ("one-after-another", 0.0)
+
+
+def test_a_long_schedule_is_judged_at_once_where_that_is_nothing() -> None:
+    instance = rarmodel.generate("small", seed=3, jobs=4)
+    schedule = one_after_another(instance).schedule(instance, "one-after-another")
+    known = known_of(instance, TIME_INDEXED.extended("few", few_at_once))
+    known = replace(known, limits=replace(known.limits, time_limit=100.0))
+    known.collect_at_last(schedule)
+    assert known.schedule is schedule

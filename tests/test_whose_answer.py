@@ -49,15 +49,16 @@ def test_an_answer_without_a_model_names_those_who_gave_it() -> None:
     assert result.model == ModelRun()
     said = result.summary()
     assert said["model"] == {"built": False, **dict.fromkeys(list(asdict(ModelRun()))[1:])}
-    assert result.lines()["formulation"] == "rar-ddls, no model solved by scip"
-    assert result.lines()["whose answer"] == "schedule by search, bound by area"
+    assert result.lines()["formulation"] == "rar-ddls, scip not used"
+    assert result.lines()["found by"] == "search"
+    assert result.lines()["proven by"] == "area"
 
 
 def test_a_method_answers_for_itself() -> None:
     result = solve("two-servers", method="first-fit")
     assert (result.schedule_by, result.proved_by, result.model) == ("first-fit", "area", None)
     assert result.by_others == ""
-    assert "whose answer" not in result.lines()
+    assert {"found by", "proven by"} & result.lines().keys() == set()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -161,8 +162,8 @@ def test_a_comparison_marks_what_is_not_the_formulation_s_own() -> None:
     method, formulation = compared.table()
     assert (method["method"], formulation["method"]) == ("search", "time-indexed (highs) *")
     notes = compared.why_not_optimal()
-    assert notes[0].startswith("* time-indexed (highs): schedule by search, bound by area; no ")
-    assert "--model-only" in notes[1]
+    assert "--model-only" in notes[0]
+    assert notes[1].startswith("* schedule by search, bound by area; no model was needed: ")
     (alone,) = compare("two-servers", solvers=["highs"], model_only=True, **chosen)
     assert alone.table()[1]["method"] == "time-indexed (highs)"
     assert alone.why_not_optimal() == []

@@ -23,6 +23,7 @@ from rarmodel.schema.certificate import Certificate
 
 from .sources import (
     IS_DATA,
+    IS_HORIZON,
     IS_INSTANCE,
     are_instances,
     are_schedules,
@@ -59,7 +60,7 @@ CHECKS: dict[str, Check] = {
     "bound": truth,
     "each": optional(function),
     "round_slots": optional(whole(1)),
-    "horizon": optional(whole(1)),
+    "horizon": IS_HORIZON,
     "output": optional(path),
     "charts": optional(argument_checks.entries),
     "parts": optional(several),

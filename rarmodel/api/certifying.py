@@ -60,8 +60,8 @@ def certificate(
     InputError
         If the instance is malformed, or the file cannot be written.
     UsageError
-        If the result has no bound, or its formulation adds constraints: then bounds hold only with
-        these.
+        If the result has no bound, or is of another horizon, or its formulation adds constraints:
+        then bounds hold only with these.
     """
     if output is not None:
         check_writable(output)
@@ -71,6 +71,11 @@ def certificate(
         )
     names = [goal.name for goal in result.objective if goal.objective is not None]
     problem = with_objective(load_instance(instance), names[0] if len(names) == 1 else names)
+    if result.time != problem.time:
+        raise UsageError(
+            f"no certificate: the result is not of the time of {problem.name!r}; if it was solved "
+            "with a horizon, write this as time.horizon into the instance"
+        )
     claims = [
         claim
         for one, bound, at_most in _bounds_of(result)

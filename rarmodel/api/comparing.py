@@ -20,7 +20,16 @@ from .arguments import asked_to_compare
 from .comparison import Comparison, Comparisons
 from .formulation_choices import check_entries, require_named_solver, solvers_for
 from .solving import solve_by_formulation, solve_by_method
-from .sources import Data, Source, Starting, Starts, entries_of, load_instance, with_objective
+from .sources import (
+    Data,
+    Source,
+    Starting,
+    Starts,
+    entries_of,
+    load_instance,
+    with_horizon,
+    with_objective,
+)
 from .starting import feasible, starts_of
 
 if TYPE_CHECKING:
@@ -37,6 +46,7 @@ def compare(
     formulations: Sequence[str | Formulation] | None = None,
     solvers: Sequence[str | Solver] | None = None,
     objective: str | Sequence[str] | None = None,
+    horizon: int | None = None,
     time_limit: float = COMPARE_SECONDS,
     gap: float = 0.0,
     threads: int | None = None,
@@ -67,6 +77,8 @@ def compare(
         accepts. By default, and as `auto`, the installed solver that proves most.
     objective
         What to minimise, instead of each instance's own objective; see `solve`.
+    horizon
+        Number of slots in which all jobs must complete, instead of each instance's; see `solve`.
     time_limit
         Seconds for each solve.
     data
@@ -112,7 +124,10 @@ def compare(
     )
     if isinstance(instances, Instance | Mapping | str | os.PathLike):
         instances = [instances]
-    problems = [with_objective(load_instance(source), objective) for source in instances]
+    problems = [
+        with_horizon(with_objective(load_instance(source), objective), horizon)
+        for source in instances
+    ]
     starts = starts_of(problems, start)
     entries = entries_of(data)
     parts = [registry.find("methods", asked) for asked in methods or ()]

@@ -218,9 +218,9 @@ class Comparison:
         """Why rows are as they are.
 
         Of each formulation, and of each method without a schedule, why it ended without an
-        optimum. Of each row that `table` marks with a star, whose answer it is, and why that is
-        not the formulation's own. Rows of which the same is true share a line. If there is
-        provably no schedule, the lines say why, and not for each row.
+        optimum. Of rows that `table` marks with a star, what the star means, whose answers they
+        are, and why. Rows of which the same is true share a line. If there is provably no
+        schedule, the lines say why, and not for each row.
         """
         lines, marked = dict[str, list[str]](), dict[str, list[str]]()
         skips, reasons = dict[str, list[str]](), dict[str, None]()
@@ -240,15 +240,18 @@ class Comparison:
         return [
             *(f"infeasible: {reason}" for reason in reasons),
             *(f"{', '.join(names)}: {why}" for why, names in lines.items()),
-            *(f"* {', '.join(names)}: {why}" for why, names in marked.items()),
             *([NOT_OWN] if any(row["by_others"] for row in rows) else []),
+            *(
+                f"* {why}" if len(marked) == 1 else f"* {', '.join(names)}: {why}"
+                for why, names in marked.items()
+            ),
             *(_refused(names, why) for why, names in skips.items()),
         ]
 
 
 NOT_OWN = (
-    "* These answers are not the formulation's own. --model-only (model_only=True) lets its solver "
-    "do with the model alone."
+    "* Not the work of the formulation's solver alone; --model-only (model_only=True) leaves "
+    "everything to it."
 )
 
 

@@ -49,6 +49,7 @@ from .sources import (
     Starting,
     entries_of,
     load_instance,
+    with_horizon,
     with_objective,
 )
 from .starting import feasible, start_of_model
@@ -70,6 +71,7 @@ def solve(
     formulation: str | Formulation | None = None,
     solver: str | Solver | None = None,
     objective: str | Sequence[str] | None = None,
+    horizon: int | None = None,
     time_limit: float | None = None,
     gap: float = 0.0,
     threads: int | None = None,
@@ -105,6 +107,9 @@ def solve(
     objective
         Name of the objective to minimise, or several names, the most important first. The default
         is the instance's own objective.
+    horizon
+        Number of slots in which all jobs must complete, instead of the instance's. Status, bounds
+        and gap are then of the schedules that do.
     data
         Data that the formulation needs beside the instance, such as weights or deadlines: named
         entries, or a JSON file with them. An entry that the formulation does not read is an error.
@@ -190,7 +195,7 @@ def solve(
         own,
         solver_options or {},
     )
-    problem = with_objective(load_instance(instance), objective)
+    problem = with_horizon(with_objective(load_instance(instance), objective), horizon)
     with registry.added("bounds", bounds), registry.added("neighbourhoods", neighbourhoods):
         return _solve(
             problem,

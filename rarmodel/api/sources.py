@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rarmodel import registry
-from rarmodel.argument_checks import checked, expected, optional, require, shown
+from rarmodel.argument_checks import checked, expected, optional, require, shown, whole
 from rarmodel.argument_checks import names as names_given
 from rarmodel.errors import InputError, Problem, UsageError
 from rarmodel.files import (
@@ -26,6 +26,7 @@ from rarmodel.instances import EXAMPLES, names
 from rarmodel.model import check_instance
 from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule
+from rarmodel.schema.base import MAX_INTEGER
 from rarmodel.sound_records import sound_instance, sound_schedule
 
 Source = Instance | Mapping[str, Any] | str | os.PathLike[str]
@@ -40,6 +41,7 @@ Schedules = ScheduleSource | Iterable[ScheduleSource]
 IS_INSTANCE = expected(
     "an instance, a dict, a file's name or the name of a bundled instance", Instance, Mapping
 )
+IS_HORIZON = optional(whole(1, MAX_INTEGER))
 IS_DATA = optional(expected("a dict or a file's name", Mapping))
 
 
@@ -156,6 +158,21 @@ def with_objective(instance: Instance, objective: str | Sequence[str] | None) ->
             raise UsageError(f"objective {name!r} is named twice")
     asked = objective if isinstance(objective, str) else tuple(names)
     return instance.model_copy(update={"objective": asked})
+
+
+def with_horizon(instance: Instance, horizon: int | None) -> Instance:
+    """The instance with another number of slots in which all jobs must complete.
+
+    Raises
+    ------
+    UsageError
+        If the number is no number of slots.
+    """
+    if horizon is None:
+        return instance
+    require({"horizon": horizon}, {"horizon": IS_HORIZON})
+    time = instance.time.model_copy(update={"horizon": horizon})
+    return instance.model_copy(update={"time": time})
 
 
 def entries_of(data: Data | None) -> Mapping[str, Any]:

@@ -2,14 +2,11 @@
 
 from .calibration_command import calibrate
 from .campaign_commands import campaign
-from .check_command import check
 from .commands import rarmodel
 from .compare_command import compare
 from .completion import complete
-from .describe_command import describe
 from .help_panels import group_help
 from .instance_commands import instances
-from .list_command import list_parts
 from .overwriting import protect
 from .process import main
 from .report_commands import plot, report
@@ -21,13 +18,10 @@ from .workload_commands import generate, import_trace
 
 rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
-rarmodel.add_command(check)
 rarmodel.add_command(compare)
-rarmodel.add_command(describe)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
 rarmodel.add_command(instances)
-rarmodel.add_command(list_parts)
 rarmodel.add_command(plot)
 rarmodel.add_command(report)
 rarmodel.add_command(simulate)

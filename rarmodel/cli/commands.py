@@ -22,8 +22,18 @@ from .options import (
     OBJECTIVE,
     POSITIVE,
     THREADS,
+    objective_option,
 )
-from .terminal import answer, answer_json, progress, say_first, show, show_lines
+from .terminal import (
+    answer,
+    answer_json,
+    progress,
+    say,
+    say_first,
+    show,
+    show_lines,
+    show_text,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -63,7 +73,7 @@ def rarmodel() -> None:
 @rarmodel.command()
 @INSTANCE
 @click.argument("schedule")
-@OBJECTIVE
+@objective_option("Objective to compute instead of the instance's")
 @JSON
 def verify(
     instance: str,
@@ -234,4 +244,81 @@ def formulate(
         answer_json(size.summary())
     else:
         show_lines(tables.model_size(size))
+    return FINE
+
+
+@rarmodel.command()
+@INSTANCE
+@click.argument("certificate")
+@JSON
+def check(
+    instance: str,
+    certificate: str,
+    as_json: bool,  # noqa: FBT001
+) -> int:
+    """Check CERTIFICATE, a file of `solve --certificate`, against INSTANCE.
+
+    Exit code 0 means that all claims are proven, 1 that some are not checked, and 2 that some are
+    wrong.
+    """
+    from rarmodel.api import certifying  # noqa: PLC0415
+
+    share_stdin(instance, certificate)
+    checked = certifying.check(instance, certificate)
+    if as_json:
+        answer_json(checked.summary())
+    for finding in checked.findings:
+        if finding.outcome == "wrong":
+            say(f"{certificate}: {finding.place}: {finding.message}")
+        elif not as_json:
+            known = "proven: " if finding.outcome == "proven" else ""
+            show_text(f"{known}{finding.message}")
+    return {"proven": FINE, "not checked": UNSOLVED, "wrong": BAD_INPUT}[checked.outcome]
+
+
+@rarmodel.command()
+@INSTANCE
+@click.option(
+    "--list-jobs",
+    "jobs",
+    is_flag=True,
+    help="Also list each job, with its execution times by placement.",
+)
+@JSON
+def describe(instance: str, jobs: bool, as_json: bool) -> int:  # noqa: FBT001
+    """Summarise INSTANCE without solving it: sizes, load, execution times, lower bounds."""
+    from rarmodel.api import library_listing  # noqa: PLC0415
+
+    from . import tables  # noqa: PLC0415
+
+    found = library_listing.describe(instance)
+    if as_json:
+        answer_json(found.summary(jobs=jobs))
+        return FINE
+    show_lines(found.lines())
+    each = list(found.job_rows()) if jobs else []
+    for rows in (found.use_rows(), found.size_rows(), each, found.bound_rows()):
+        if rows:
+            answer("")
+            show(tables.of_rows(None, rows, tables.DESCRIBED))
+    return FINE
+
+
+@rarmodel.command("list")
+@click.argument("kind", required=False, metavar="[KIND]")
+@JSON
+def list_parts(kind: str | None, as_json: bool) -> int:  # noqa: FBT001
+    """List the parts of a KIND, with what each is for: methods, formulations, solvers and others.
+
+    Without KIND it lists the kinds.
+    """
+    from rarmodel.api import listing  # noqa: PLC0415
+
+    from .part_tables import PARTS  # noqa: PLC0415
+
+    rows = listing.parts(kind)
+    if as_json:
+        answer_json(rows)
+    else:
+        show(PARTS[kind](rows))
     return FINE

@@ -20,6 +20,7 @@ from .options import (
     SEVERAL,
     SOLVER_OPTIONS,
     STARTS,
+    horizon_instead,
     limits,
 )
 from .output_files import (
@@ -65,6 +66,7 @@ from .terminal import answer, answer_json, progress, say, show, show_text
 @BOUNDS
 @NEIGHBOURHOODS
 @MODEL_ONLY
+@horizon_instead("each instance's")
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -107,6 +109,7 @@ def compare(
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
     model_only: bool,  # noqa: FBT001
+    horizon: int | None,
     time_limit: float,
     gap: float,
     threads: int | None,
@@ -141,6 +144,7 @@ def compare(
             formulations=formulations if asked else None,
             solvers=solvers or None,
             objective=objective,
+            horizon=horizon,
             data=data,
             start=starts or None,
             solver_options=solver_options,

@@ -144,6 +144,19 @@ HORIZON = click.option(
     metavar="SLOTS",
     help="Number of slots of the instance. By default it always suffices.",
 )
+
+
+def horizon_instead(whose: str) -> Callable[..., Any]:
+    """Add the option for a horizon instead of the one that these instances have."""
+    return click.option(
+        "--horizon",
+        type=Whole(1),
+        metavar="SLOTS",
+        help=f"Number of slots in which all jobs must complete, instead of {whose}. A low one "
+        "makes the models of formulations small.",
+    )
+
+
 INSTANCE = click.argument("instance")
 DATA = click.option(
     "--data",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from rarmodel.defaults import AUTO, DEFAULT_METHOD, SEARCH_SECONDS
-from rarmodel.errors import one_line
+from rarmodel.errors import UsageError, one_line
 
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
@@ -21,6 +21,7 @@ from .options import (
     POSITIVE,
     SOLVER_OPTIONS,
     START,
+    horizon_instead,
     limits,
     scheduler_option,
 )
@@ -53,6 +54,7 @@ from .terminal import answer_json, progress, say, show_lines
 @BOUNDS
 @NEIGHBOURHOODS
 @MODEL_ONLY
+@horizon_instead("the instance's")
 @click.option(
     "--time-limit",
     type=POSITIVE,
@@ -97,6 +99,7 @@ def solve(
     bounds: tuple[str, ...],
     neighbourhoods: tuple[str, ...],
     model_only: bool,  # noqa: FBT001
+    horizon: int | None,
     time_limit: float | None,
     iterations: int | None,
     patience: int | None,
@@ -123,6 +126,11 @@ def solve(
     check_output(output, as_json=as_json)
     if certificate_to is not None:
         check_output(certificate_to)
+        if horizon is not None:
+            raise UsageError(
+                "--certificate proves bounds of INSTANCE as it is; write --horizon as time.horizon "
+                "into the instance"
+            )
     share_stdin(instance, data, start)
     problem = sources.load_instance(instance)
     with progress() as (name, report):
@@ -140,6 +148,7 @@ def solve(
             formulation=formulation,
             solver=solver,
             objective=objective,
+            horizon=horizon,
             data=data,
             start=start,
             solver_options=solver_options,

@@ -145,7 +145,7 @@ def families(rows: Iterable[Mapping[str, Any]]) -> TextTable:
             numbers("instances"),
             numbers("optima", 2),
             numbers("mean gap"),
-            numbers("greatest", 1),
+            numbers("greatest gap", 1),
             prose("description"),
         ],
     )

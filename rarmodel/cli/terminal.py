@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import EBADF
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, one_line
@@ -227,33 +227,6 @@ def _discard(stream: TextIO) -> None:
         os.close(nowhere)
 
 
-MAKESPAN = "makespan"
-
-
-class Namer(Protocol):
-    """Sets the text of the progress line, what its values are, and the limit of the time."""
-
-    def __call__(
-        self,
-        work: str,
-        time: SlotTime | None = None,
-        *,
-        limit: float | None = None,
-        objective: str = MAKESPAN,
-    ) -> None:
-        """Name the work that begins; `time` converts the slots of a makespan to seconds."""
-
-
-def _silent(
-    work: str,
-    time: SlotTime | None = None,
-    *,
-    limit: float | None = None,
-    objective: str = MAKESPAN,
-) -> None:
-    pass
-
-
 class Doing:
     """The progress line: the work, the best values so far, and the time that has passed.
 
@@ -262,14 +235,31 @@ class Doing:
     """
 
     def __init__(self) -> None:
-        self.begin("working …", None, None)
+        self("working …")
 
-    def begin(
-        self, work: str, slots: SlotTime | None, limit: float | None, objective: str = MAKESPAN
+    def __call__(
+        self,
+        work: str,
+        time: SlotTime | None = None,
+        *,
+        limit: float | None = None,
+        objective: str | None = None,
     ) -> None:
-        """Begin some work; its values are those of an objective."""
-        self._work, self._limit, self._objective = work, limit, objective
-        self._slots = slots if objective == MAKESPAN else None
+        """Begin some work.
+
+        Parameters
+        ----------
+        work
+            What is done.
+        time
+            Converts the slots of a makespan to seconds.
+        limit
+            Seconds that it may take.
+        objective
+            What its values are; None for the makespan.
+        """
+        self._work, self._time, self._limit = one_line(work), time, limit
+        self._objective = objective
         self._begun = monotonic()
         self._incumbent: float | None = None
         self._bound: float | None = None
@@ -298,8 +288,13 @@ class Doing:
         parts = {"work": self._work, "compiling": self._compiling}
         incumbent, bound = self._incumbent, self._bound
         if incumbent is not None:
-            by_clock = f" ({duration(self._slots.seconds(incumbent))})" if self._slots else ""
-            parts["value"] = f"{self._objective} {_digits(incumbent)}{by_clock}"
+            from rarmodel.model.objectives import MAKESPAN  # noqa: PLC0415 - loads slowly
+
+            aim = self._objective or MAKESPAN.name
+            told = ""
+            if self._time is not None and aim == MAKESPAN.name:
+                told = f" ({duration(self._time.seconds(incumbent))})"
+            parts["value"] = f"{aim} {_digits(incumbent)}{told}"
         if bound is not None:
             parts["bound"] = f"bound {_digits(bound)}"
         if incumbent and bound is not None:
@@ -326,33 +321,17 @@ _LEAVE_FIRST = ("bound", "gap", "compiling", "value", "passed")
 
 
 @contextmanager
-def progress() -> Iterator[tuple[Namer, Callable[[float | None, float | None], None] | None]]:
-    """Show a live line on stderr if it is a terminal; yield functions that update the line."""
+def progress() -> Iterator[tuple[Doing, Callable[[float | None, float | None], None] | None]]:
+    """Show a live line on stderr if it is a terminal; yield the line, and what takes its values."""
     require_stdout()
+    doing = Doing()
     if sys.stderr is None or not sys.stderr.isatty():
-        yield _silent, None
+        yield doing, None
         return
     from rich.console import Console  # noqa: PLC0415
 
-    doing = Doing()
-    with Console(stderr=True).status(doing) as status:
-
-        def name(
-            work: str,
-            time: SlotTime | None = None,
-            *,
-            limit: float | None = None,
-            objective: str = MAKESPAN,
-        ) -> None:
-            doing.begin(one_line(work), time, limit, objective)
-            status.update(doing)
-
-        def report(incumbent: float | None, bound: float | None) -> None:
-            doing.report(incumbent, bound)
-            status.update(doing)
-
-        with compilation_shown(doing.compile):
-            yield name, report
+    with Console(stderr=True).status(doing), compilation_shown(doing.compile):
+        yield doing, doing.report
 
 
 @contextmanager

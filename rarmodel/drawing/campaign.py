@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from rarmodel import registry
 from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.model.objectives import MAKESPAN
 
-from .cells import MAKESPAN
 from .extra import require_extra
 from .finding import Finding
-from .method_tables import setting_table
+from .method_tables import by_value, setting_table
 from .rendering import rendered
 from .runs import Run, runs_of, setting_name
 from .solve_charts import charts_of_solves
@@ -70,7 +70,7 @@ class Section(NamedTuple):
     settings: Sequence[tuple[str, str]]
     """For charts over a setting: name and setting."""
     over: Mapping[str, Sequence[Mapping[str, str]]]
-    """By the name of a chart over a setting, the table of the same means."""
+    """By the name of a chart over a setting, the table of the same means: a row for each value."""
     charts: Sequence[tuple[str, str]]
     """For the other charts: name and heading."""
     solves: Sequence[str]
@@ -143,7 +143,7 @@ def campaign_page(rows: Sequence[Mapping[str, Any]], still_open: int | None = No
                 rows=by_method,
                 settings=settings,
                 over={
-                    f"setting-{i}": setting_table({name: runs}, column).table()
+                    f"setting-{i}": by_value(setting_table({name: runs}, column), column)
                     for i, column in enumerate(varied_settings(runs))
                 },
                 charts=[(key, measures[key][0]) for key in measures if key in charts],
@@ -188,7 +188,7 @@ def _means(objective: str, rows: Sequence[MethodRow]) -> list[tuple[str, str, in
         ("late jobs", "late_jobs", 2),
     )
     means += [one for one in further if any(getattr(row, one[1]) is not None for row in rows)]
-    return means if objective == MAKESPAN else [(f"mean {objective}", "value", 2), *means]
+    return means if objective == MAKESPAN.name else [(f"mean {objective}", "value", 2), *means]
 
 
 def _charts(

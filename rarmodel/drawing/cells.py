@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rarmodel.errors import InputError, Problem
+from rarmodel.model.objectives import MAKESPAN
 
 from .trials import LogEntry
 
 Row = Mapping[str, Any]
 
-MAKESPAN = "makespan"
 LOG = "log"
 
 
@@ -29,12 +29,12 @@ def first_of(objectives: str) -> str:
 
 def about(row: Row, first: str) -> bool:
     """Whether a run minimised an objective, and nothing before that."""
-    return first_of(text(row, "objective") or MAKESPAN) == first
+    return first_of(text(row, "objective") or MAKESPAN.name) == first
 
 
 def value_of(row: Row, first: str) -> float | None:
     """The value of an objective; of others than the makespan, only if the run minimised it."""
-    if first == MAKESPAN:
+    if first == MAKESPAN.name:
         return number(row, "makespan", positive=True)
     return number(row, "objective_value") if about(row, first) else None
 
@@ -47,7 +47,7 @@ def values_of(row: Row, objectives: Sequence[str]) -> list[float]:
 
 def bound_of(row: Row, first: str) -> float | None:
     """A run's bound on an objective."""
-    if first == MAKESPAN:
+    if first == MAKESPAN.name:
         return number(row, "lower_bound")
     return number(row, "objective_bound") if about(row, first) else None
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rarmodel.bounds import relative_gap
 from rarmodel.model import job_extremes
-from rarmodel.model.objectives import MAKESPAN, SLOTS, in_digits
+from rarmodel.model.objectives import MAKESPAN, SLOTS, in_digits, ties_of
 from rarmodel.schema import SlotTime
 
 from .drawing import Drawing
@@ -56,7 +56,7 @@ def finding_of(drawings: Sequence[Drawing], aims: Sequence[Aim]) -> Finding:
         if by_length:
             detail = [f"It takes {_told(first, best, time)}.", _last(drawings[best])]
     else:
-        lead, numbers = _compared(names, aims, order, time)
+        lead, numbers = _compared(names, aims, order, drawings)
         detail = [numbers]
     if by_length:
         detail.append(_proof(first, best))
@@ -68,16 +68,16 @@ def finding_of(drawings: Sequence[Drawing], aims: Sequence[Aim]) -> Finding:
 
 
 def _compared(
-    names: Sequence[str], aims: Sequence[Aim], order: Sequence[int], time: SlotTime
+    names: Sequence[str], aims: Sequence[Aim], order: Sequence[int], drawings: Sequence[Drawing]
 ) -> tuple[str, str]:
     """The best of several schedules: its lead, and numbers."""
-    by_length = aims[0].objective is MAKESPAN
+    by_length, time = aims[0].objective is MAKESPAN, drawings[0].instance.time
     most, takes = ("shortest", "takes") if by_length else ("best", "is")
     by = "" if by_length else f" by {', then '.join(aim.name for aim in aims)}"
     best = [i for i in order if _same(aims, i, order[0])]
     others = order[len(best) :]
     found = joined([names[i] for i in best])
-    far = f", and {_distance(aims, best[0], aims[0])}."
+    far = f", and {_distance(aims, best[0], aims[0])}{_tie(names, best, drawings)}."
     length = _told(aims[0], best[0], time)
     if not others:
         all_ = found if len(best) <= 3 else f"all {len(best)} schedules"
@@ -111,6 +111,22 @@ def _better(names: Sequence[str], aims: Sequence[Aim], best: int, other: int) ->
     if aim.objective is MAKESPAN:
         return f"{part}shorter than {names[other]}"
     return f"{part}better than {names[other]} by {aim.name}"
+
+
+def _tie(names: Sequence[str], best: Sequence[int], drawings: Sequence[Drawing]) -> str:
+    """Which of the best schedules is better in what decides between equal ones, as a clause."""
+    values = {i: drawings[i].report.ties or {} for i in best}
+    for tie in ties_of(drawings[0].instance):
+        known = {i: values[i][tie.name] for i in best if tie.name in values[i]}
+        if len(known) < len(best) or len({*known.values()}) == 1:
+            continue
+        least, *more = sorted({*known.values()})
+        found = [names[i] for i in best if known[i] == least]
+        of_these = joined(found) if len(found) <= 3 else f"{len(found)} of them"
+        has = "has" if len(found) == 1 else "have"
+        numbers = f"{in_digits(least)} against {in_digits(more[0])} {tie.unit}"
+        return f"; {of_these} {has} the least {tie.name}, {numbers}"
+    return ""
 
 
 def _deciding(aims: Sequence[Aim], one: int, other: int) -> Aim:

@@ -20,7 +20,7 @@ from .gantt_marks import jobs_moments, length_lines, parts_of_bars
 from .grids import utilisation_grid
 from .heat import heat_map
 from .moments import asked_for
-from .row_labels import kinds_of, levels, racks_of, row_labels
+from .row_labels import kinds_of, levels, racks_of, row_labels, rows_title
 from .shown import Shown
 from .style import clock, counted_expression, duration_expression, one_of, rows, shade
 from .view import View, Window
@@ -37,6 +37,8 @@ OPACITIES = (1, 0.92, 0.84)
 SPREAD, BROKEN = "ring over several servers", "job that breaks a constraint"
 LETTER = 6.4
 """Width of a letter in a bar, in pixels."""
+TITLED = 100
+"""Least height of a chart with a long title beside it, in pixels."""
 Layers = list[alt.Chart]
 
 
@@ -95,7 +97,9 @@ def gantt(
     names = [server.name for server in cluster.servers]
     edges = range(len(names) + 1) if shown.large else [*shown.drawings[0].offsets, count]
     found = levels(names, edges, racks_of(cluster), kinds=kinds_of(cluster))
-    layers += row_labels(found, height, view.y("row"), view.span, view.row_in_window)
+    of_rows = "servers" if shown.large else "GPUs by server" if height >= TITLED else "GPUs"
+    labels = row_labels(found, height, view.y("row"), view.span, view.row_in_window)
+    layers += [*labels, rows_title(of_rows, found, height)]
     title = alt.expr(one_of(shown.titles(), which)) if isinstance(which, str) else None
     return alt.layer(
         *layers, height=height, title=alt.Title(title or shown.titles()[int(which)])

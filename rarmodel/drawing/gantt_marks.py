@@ -6,6 +6,8 @@ from typing import Any
 
 import altair as alt
 
+from rarmodel.model.objectives import MAKESPAN
+
 from .colours import PAPER
 from .moments import (
     DEADLINE,
@@ -27,7 +29,6 @@ LATE, RESTORED, RAN = "past the due slot", "restored, without progress", "runs a
 COLOURS = {LATE: "#10161d", RESTORED: "#ffffff", RAN: "#a3507f"}
 OPACITIES = {LATE: 0.45, RESTORED: 0.6, RAN: 1.0}
 SHAPES = {RELEASE: "triangle-right", DUE: "diamond", DEADLINE: "M-0.2,-1H0.2V1H-0.2Z"}
-MAKESPAN = "makespan"
 
 
 def parts_of_bars(view: View) -> list[alt.Chart]:
@@ -130,7 +131,7 @@ def length_lines(view: View) -> list[alt.Chart]:
         for i, drawing in enumerate(shown.drawings):
             if drawing.report.makespan is not None:
                 for column, value in zip(
-                    found.values(), (i, drawing.report.makespan, MAKESPAN), strict=True
+                    found.values(), (i, drawing.report.makespan, MAKESPAN.name), strict=True
                 ):
                     column.append(value)
     if (length := shown.length) is not None:
@@ -141,17 +142,17 @@ def length_lines(view: View) -> list[alt.Chart]:
             found["schedule"].append(i)
             found["slot"].append(int(claim.bound.value))
             found["line"].append(told)
-    there = [line for line in (MAKESPAN, told) if line in found["line"]]
+    there = [line for line in (MAKESPAN.name, told) if line in found["line"]]
     if not there:
         return []
-    dashes = {MAKESPAN: [1, 0], told: [5, 3]}
+    dashes = {MAKESPAN.name: [1, 0], told: [5, 3]}
     return [
         rows(found)
         .transform_filter(view.chosen)
         .mark_rule(strokeWidth=1.6, clip=True)
         .encode(
             x=view.time("slot"),
-            stroke=alt.when(f"datum.line == '{MAKESPAN}'")
+            stroke=alt.when(f"datum.line == '{MAKESPAN.name}'")
             .then(alt.value(shade("ink")))
             .otherwise(alt.value(shade("bound"))),
             strokeDash=alt.StrokeDash(

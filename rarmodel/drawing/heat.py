@@ -9,7 +9,7 @@ import altair as alt
 
 from .colours import WARM
 from .grids import Grid, contention_grid
-from .row_labels import levels, row_labels
+from .row_labels import levels, row_labels, rows_title
 from .shown import Shown
 from .style import clock, one_of, rows
 from .view import View, Window
@@ -48,7 +48,8 @@ def links(
         scale=alt.Scale(domain=[1, shown.scale], range=list(WARM), clamp=True),
         legend=alt.Legend(gradientLength=160, format="d", tickMinStep=1) if legend else None,
     )
-    labels = row_labels(levels(names, range(len(names) + 1)), height, view.y("row"), view.span)
+    found = levels(names, range(len(names) + 1))
+    labels = row_labels(found, height, view.y("row"), view.span)
     titles = [
         f"{title}, at most {counted(drawing.most_rings, 'ring')} on a link"
         if drawing.most_rings
@@ -61,6 +62,7 @@ def links(
         view.frame(name),
         heat_map(view, grids, colour, "link", number),
         *labels,
+        rows_title("links", found, height),
         height=height,
         title=alt.Title(title),
     )

@@ -168,6 +168,15 @@ def setting_table(
     return MethodTable(title, rows, dict.fromkeys(values, form))
 
 
+def by_value(table: MethodTable, over: str) -> list[dict[str, str]]:
+    """A row for each value of a setting, and a column for each method, of one campaign."""
+    rows = table.table()
+    values = [name for name in rows[0] if name != METHOD]
+    return [
+        {setting_name(over): value, **{row[METHOD]: row[value] for row in rows}} for value in values
+    ]
+
+
 def varying(runs: Sequence[Run]) -> list[str]:
     """Columns of the settings that have several values."""
     values: dict[str, set[str]] = {}

@@ -16,6 +16,8 @@ LETTERS = 24
 """Default length of the longest label of a row."""
 Kinds = Sequence[tuple[str, ...]]
 """(rows) Types of GPU in each row."""
+LETTER = 6.0
+"""Width of a letter of a label, in pixels."""
 KIND = 10
 """Longest kind in a label."""
 MOST_KINDS = 2
@@ -124,6 +126,16 @@ def row_labels(
         align="right", baseline="middle", clip=False, color=shade("quiet"), fontSize=11
     ).encode(x=alt.value(-6), y=y, text="name:N")
     return [text]
+
+
+def rows_title(title: str, found: Sequence[Level], height: float) -> alt.Chart:
+    """What the rows are: the title of an axis, beside the longest label."""
+    longest = max(len(name) for level in found for name in level.names)
+    return (
+        rows({"title": [title]})
+        .mark_text(angle=270, baseline="bottom", clip=False, color=shade("quiet"), fontSize=11)
+        .encode(x=alt.value(-LETTER * longest - 10), y=alt.value(height / 2), text="title:N")
+    )
 
 
 def racks_of(cluster: Cluster) -> list[str] | None:

@@ -10,9 +10,9 @@ from typing import Any
 from rarmodel import registry
 from rarmodel.bounds import relative_gap
 from rarmodel.errors import InputError, Problem, listed
+from rarmodel.model.objectives import MAKESPAN
 
 from .cells import (
-    MAKESPAN,
     Row,
     about,
     bound_of,
@@ -158,7 +158,7 @@ def runs_of(rows: Sequence[Row]) -> dict[str, list[Run]]:
         raise InputError([Problem("", message)])
     bounds: dict[tuple[str, str], float] = {}
     for row in rows:
-        for first in {MAKESPAN, first_of(text(row, "objective") or MAKESPAN)}:
+        for first in {MAKESPAN.name, first_of(text(row, "objective") or MAKESPAN.name)}:
             bound = bound_of(row, first)
             if bound is not None and not known(row, "restricted"):
                 at = (key_of(row), first)
@@ -195,7 +195,7 @@ def _objectives(rows: Sequence[Row]) -> list[str]:
         if known(row, "restricted") and first_of(named) not in ours:
             named = ""
         others = told.get((asked, key_of(row))) or told.get((asked, ""))
-        found.append(named or others or asked or MAKESPAN)
+        found.append(named or others or asked or MAKESPAN.name)
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .cells import MAKESPAN
+from rarmodel.model.objectives import MAKESPAN
+
 from .finding import LETTERS, Finding
 from .summaries import MethodRow
 from .words import counted, joined, percent, shortened
@@ -13,7 +14,7 @@ MOST = 3
 """Most methods that a sentence names."""
 
 
-def standing(rows: Sequence[MethodRow], objective: str = MAKESPAN) -> Finding:
+def standing(rows: Sequence[MethodRow], objective: str = MAKESPAN.name) -> Finding:
     """The method that most often has the least value, and how far the others are behind.
 
     Parameters
@@ -55,7 +56,7 @@ def _behind(ranked: Sequence[MethodRow], objective: str) -> list[str]:
     if not longer:
         return []
     (first, above), *more = longer[:MOST]
-    verb, how = ("takes", "longer than") if objective == MAKESPAN else ("is", "above")
+    verb, how = ("takes", "longer than") if objective == MAKESPAN.name else ("is", "above")
     parts = [f"{_name(first)} {verb} {percent(above)} {how} the least"]
     parts += [f"{_name(row)} {percent(above)}" for row, above in more]
     if rest := longer[MOST:]:

@@ -26,7 +26,7 @@ from rarmodel.search import AnySession, Session, Solution
 from rarmodel.solvers import Solver
 from rarmodel.verifier import Report, require_feasible
 
-from .admission import ModelNeeded, Verdict, judge
+from .admission import SECONDS, ModelNeeded, Verdict, judge
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -36,6 +36,8 @@ MODELS_OWN = "the model's objective"
 
 SEARCH_SHARE = 0.1
 """Least share of the time limit for `search`, unless the optimum is proven before."""
+AT_ONCE_SHARE = 0.02
+"""Most of the time limit for judging a long schedule at once."""
 CHECK_SECONDS_PER_JOB = 25e-6
 """Approximate time of the check of a schedule, for as long as none has been checked."""
 NO_BOUND = LowerBound(0, "")
@@ -118,6 +120,10 @@ class Known:
         Seconds that `search` has used.
     checking
         Seconds of the longest check of a schedule so far; an estimate before the first.
+    judging
+        Most seconds for each slot in which a schedule was judged so far.
+    last_resort
+        A long schedule that is judged at the end, if there is no other: that takes too long.
     stopped
         Why the solve ended, in words.
     """
@@ -153,6 +159,8 @@ class Known:
     kept: Any = None
     searched: float = 0.0
     checking: float = field(init=False)
+    judging: float = 0.0
+    last_resort: tuple[Schedule, Report] | None = None
     stopped: str = ""
 
     def __post_init__(self) -> None:
@@ -242,6 +250,12 @@ class Known:
         """The same of one objective."""
         gap = max(self.limits.gap, OWN_GAP) if self.own else self.limits.gap
         return self.schedule is not None and self.gap(stage) <= gap
+
+    @property
+    def reached(self) -> str:
+        """What a method's schedule is beside the bound, once it is within the gap asked for."""
+        near = "meets" if self.gap() == 0 else "is within the gap of"
+        return f"the schedule of a method {near} the lower bound"
 
     @property
     def seconds_left(self) -> float | None:
@@ -341,18 +355,58 @@ class Known:
             self.improve(schedule, report)
             return
         self.offered.append((schedule, report))
-        verdict = self.judged(schedule, report)
+        self._judge(schedule, report)
+
+    def collect_at_last(self, schedule: Schedule) -> None:
+        """Verify a schedule, and judge it at once only if that takes little of the time.
+
+        Judging takes about as long for each slot as it did for others.
+        """
+        report = self.checked(schedule)
+        limit = self.limits.time_limit
+        if not self.formulation.restricts or limit is None:
+            self.collect(schedule)
+            return
+        self.offered.append((schedule, report))
+        self.last_resort = schedule, report
+        if self.seconds_at_last <= AT_ONCE_SHARE * limit:
+            self.fall_back()
+
+    @property
+    def seconds_at_last(self) -> float:
+        """About how long it takes to judge the schedule that is kept for the end; 0 without one."""
+        if self.last_resort is None:
+            return 0.0
+        return self.judging * (self.last_resort[1].makespan or 0)
+
+    def fall_back(self) -> None:
+        """Judge the schedule that is kept for the end, if there is one."""
+        if self.last_resort is None:
+            return
+        schedule, report = self.last_resort
+        self.last_resort = None
+        self._judge(schedule, report, SECONDS)
+
+    def _judge(self, schedule: Schedule, report: Report, least: float = 0.0) -> None:
+        """Keep a schedule that the formulation admits, if it is the best one."""
+        begun = perf_counter()
+        verdict = self.judged(schedule, report, least)
+        if report.makespan:
+            self.judging = max(self.judging, (perf_counter() - begun) / report.makespan)
         if isinstance(verdict, ModelNeeded):
             self.unjudged.append((schedule, report))
             self.model_needed = verdict.why
         elif verdict.broken is None:
             self.improve(schedule, report, verdict.value)
 
-    def judged(self, schedule: Schedule, report: Report) -> Verdict | ModelNeeded:
+    def judged(
+        self, schedule: Schedule, report: Report, least: float = 0.0
+    ) -> Verdict | ModelNeeded:
         """Whether a schedule satisfies the formulation, and its value.
 
         It is judged in the slots up to its last completion, and in all slots of the instance if it
-        is the best one then: an instance may have ten times as many.
+        is the best one then: an instance may have ten times as many. A solver that looks for values
+        of added variables has `least` seconds, also where no time is left.
         """
         most = horizon_of(self.instance)
         verdict: Verdict | ModelNeeded = Verdict(None)
@@ -360,7 +414,7 @@ class Known:
             if self.formulation.extension is None and slots < most:
                 continue
             verdict = judge(
-                self.formulation, self.scope(slots), schedule, self.solvers, self.brief()
+                self.formulation, self.scope(slots), schedule, self.solvers, self.brief(least)
             )
             if isinstance(verdict, ModelNeeded) or verdict.broken is not None:
                 return verdict

@@ -184,7 +184,7 @@ def ask(known: Known, horizon: int, seconds: float | None, *, proves: bool = Tru
     if not known.alone or known.start is not None:
         _offer_start(known, model, scope)
     if known.closed_at(known.stage):
-        known.stopped = "a heuristic schedule is within the gap of the lower bound"
+        known.stopped = known.reached
         return None
     if seconds is not None:
         seconds = max(0.0, seconds - (perf_counter() - begun))
@@ -218,12 +218,16 @@ def answer_of(
         known.note()
     elif answer.termination == "infeasible":
         known.stopped = "the pool has no schedule within the horizon"
-    if answer.termination == "finished" and not dropped and not known.closed_at(known.stage):
+    if answer.termination != "finished" or dropped:
+        return answer
+    if not known.closed_at(known.stage):
         known.stopped = "the solver finished, but its bound and its solution do not meet"
         if not proves:
             known.stopped = "the solver found the best of the pool"
         elif relaxed:
             known.stopped = "the solver finished; the model is a relaxation"
+    elif proves and known.gap(known.stage) == 0 and known.stopped == WORDS["finished"]:
+        known.stopped = "the solver proved it"
     return answer
 
 

@@ -57,7 +57,7 @@ def first_schedules(known: Known) -> None:
         alone = sum(extreme.least_slots for extreme in job_extremes(instance))
         best = horizon_of(instance) if known.makespan is None else known.makespan - 1
         if alone <= best:
-            known.collect(one_after_another(plain).schedule(plain, "one-after-another"))
+            known.collect_at_last(one_after_another(plain).schedule(plain, "one-after-another"))
     if not known.closed:
         search_until(known, share, FIRST_PATIENCE)
     if plain is not None and known.formulation.restricts:

@@ -68,7 +68,9 @@ of the time left it has that."""
 ORDERS_SHARE = 0.1
 """Share of the rest of the time for orders of the jobs, before restricted models."""
 
-WITHIN_GAP = "the schedule of a method is within the gap of the lower bound"
+LAST_SHARE = 0.25
+"""Most of the time left that is kept for judging a long schedule at the end, if there is no other.
+"""
 
 
 def solve_formulation(
@@ -190,18 +192,22 @@ def _solve(known: Known) -> None:
     if by_horizon and (why := too_large(known, smallest)):
         # No model of any horizon can be built: `search` has all of the time, as if it were asked.
         close_gap_before_models(known, models=False)
-        known.stopped = f"{why}; {WITHIN_GAP}" if known.closed else why
+        known.stopped = f"{why}; {known.reached}" if known.closed else why
         _use_the_rest(known)
         if known.schedule is not None:
             return
     first_schedules(known)
     close_gap_before_models(known)
     if known.closed:
-        known.stopped = f"no model was needed: {WITHIN_GAP}"
+        known.stopped = f"no model was needed: {known.reached}"
         return
-    if not _restrict_before_models(known):
-        minimise(known)
-    _use_the_rest(known)
+    try:
+        if not _restrict_before_models(known):
+            minimise(known)
+        _use_the_rest(known)
+    finally:
+        if known.schedule is None and not known.infeasible:
+            known.fall_back()
     if known.unjudged and known.schedule is None and known.model_needed:
         known.stopped += (
             f"; {len(known.unjudged):,} schedules are known that only the model can judge: "
@@ -258,7 +264,7 @@ def _use_the_rest(known: Known) -> None:
     obstacle = ""
     if restricts:
         restricted = RestrictedModels(known)
-        if restricted.run(deadline):
+        if restricted.run(deadline - min(known.seconds_at_last, LAST_SHARE * left)):
             on.append(f"{restricted.solved:,} restricted models")
         obstacle = restricted.obstacle if known.schedule is None else ""
     if on:

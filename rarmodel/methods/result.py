@@ -205,8 +205,7 @@ class Result:
             "method" if self.method else "formulation": source,
             "status": f"{self.status} ({self.stopped})",
         }
-        if self.by_others:
-            found["whose answer"] = self.by_others
+        found |= self._whose
         # The makespan has its bound in a line of its own, and is no aim unless it was asked for.
         others = {g.name: g.told(self.time) for g in self.objective if g.name != MAKESPAN.name}
         aimed = not self.objective or len(others) < len(self.objective)
@@ -225,10 +224,20 @@ class Result:
         }
 
     @property
+    def _whose(self) -> dict[str, str]:
+        """What has found the schedule and proven its bound, where the first lines do not say."""
+        if self.schedule_by == STARTED:
+            found: dict[str, str | None] = {"found by": f"{STARTED}: the schedule that was given"}
+        else:
+            found = {"found by": self.schedule_by if self.by_others else None}
+        found["proven by"] = self.proved_by if self.by_others else None
+        return {name: by for name, by in found.items() if by is not None}
+
+    @property
     def _solved(self) -> str:
         """Which solver had a model of the formulation, in words."""
         if self.solver is None:
-            return f"no model solved by {self.chosen_solver}"
+            return f"{self.chosen_solver} not used"
         return f"solved by {in_full(self.solver, self.solver_version)}"
 
     def to_frame(self) -> pd.DataFrame:

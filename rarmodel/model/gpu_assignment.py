@@ -75,6 +75,7 @@ def number_gpus(cluster: Cluster, stays: Sequence[Stay]) -> list[dict[str, tuple
     held: list[tuple[int, int, list[int]]] = []
     gpus: list[dict[str, tuple[int, ...]]] = [{} for _ in stays]
     index = {server.name: s for s, server in enumerate(cluster.servers)}
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}  # Of a million stays few differ.
     for i, stay in enumerate(stays):
         for name, indices in (stay.gpus or {}).items():
             gpus[i][name] = indices
@@ -93,7 +94,7 @@ def number_gpus(cluster: Cluster, stays: Sequence[Stay]) -> list[dict[str, tuple
                 message = f"server {name!r} has {free[server].many} free GPUs, {count} are needed"
                 raise InputError([Problem(f"jobs[{i}]", f"at slot {start} {message}")])
             taken = [free[server].take() for _ in range(count)]
-            gpus[i][name] = tuple(taken)
+            gpus[i][name] = same.setdefault(tuple(taken), tuple(taken))
             heappush(held, (stays[i].end, server, taken))
     return gpus
 

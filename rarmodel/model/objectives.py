@@ -34,6 +34,9 @@ SLOTS = "slots"
 NEVER = -1
 """A slot before which nothing can complete."""
 
+OBJECTIVES_KNOWN = 3
+"""Objectives of an instance whose terms are kept: a solve has few, and a million are large."""
+
 
 class Shape(IntEnum):
     """How a term grows with x, the slots from its offset to the completion."""
@@ -125,8 +128,18 @@ class Objective(registry.Part):
         """
         if self.term is None:
             return ()
+        known = _known_terms(instance)
+        if self not in known:
+            while len(known) >= OBJECTIVES_KNOWN:
+                del known[next(iter(known))]
+            known[self] = self._terms_anew(self.term, instance)
+        return known[self]
+
+    def _terms_anew(
+        self, function: Callable[[Instance, int], Term | None], instance: Instance
+    ) -> tuple[Term | None, ...]:
         with registry.calling("objectives", self):
-            terms = tuple(map(partial(self.term, instance), range(len(instance.jobs))))
+            terms = tuple(map(partial(function, instance), range(len(instance.jobs))))
         for term in terms:
             if term is not None and not _is_term(term):
                 expected = "a Term of whole numbers, its weight and divisor at least 1, or None,"
@@ -212,6 +225,12 @@ class Objective(registry.Part):
         unit = self.unit.removesuffix("s") if value == 1 else self.unit
         noted = f" ({'; '.join(notes)})" if notes else ""
         return f"{in_digits(value)} {unit}".rstrip() + noted
+
+
+@once_per_instance
+def _known_terms(_: Instance) -> dict[Objective, tuple[Term | None, ...]]:
+    """The terms of the objectives that were asked for last, the oldest first."""
+    return {}
 
 
 def heaviest(

@@ -23,6 +23,7 @@ from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import Objective, Value
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
+from rarmodel.schema.base import with_shared_field_names
 from rarmodel.schema.instance import Preemption
 from rarmodel.schema.schedule import AnyAssignment, Assignment, InterruptedAssignment, Segment
 from rarmodel.verifier import Report, verify
@@ -284,10 +285,15 @@ def schedule_of(
         placement=placement,
         time=None,
         bound=None,
-        assignments=tuple(
-            _assignment(job.name, own) for job, own in zip(instance.jobs, segments, strict=True)
-        ),
+        assignments=_assignments(instance, segments),
     ).timed(instance.time)
+
+
+def _assignments(instance: Instance, segments: list[list[Segment]]) -> tuple[AnyAssignment, ...]:
+    pairs = zip(instance.jobs, segments, strict=True)
+    made = tuple(_assignment(job.name, own) for job, own in pairs)
+    with_shared_field_names(made)
+    return made
 
 
 def _with_gpus(instance: Instance, jobs: Jobs, stay: Stay) -> gpu_assignment.Stay:

@@ -23,6 +23,19 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+def with_shared_field_names(records: Iterable[Record]) -> None:
+    """Let records that were given the same fields share one set of the names of these.
+
+    Pydantic keeps a set with each record, which takes as much memory as all else in a job. A frozen
+    record never changes its set, and a copy has a set of its own.
+    """
+    shared: dict[frozenset[str], set[str]] = {}
+    for one in records:
+        given = one.__pydantic_fields_set__
+        same = shared.setdefault(frozenset(given), given)
+        object.__setattr__(one, "__pydantic_fields_set__", same)
+
+
 Count = Annotated[int, Field(strict=True, ge=1, le=MAX_INTEGER)]
 """A whole number of at least 1; `2.0`, `"2"` and `true` are refused."""
 

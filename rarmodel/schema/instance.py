@@ -34,6 +34,7 @@ from .base import (
     Version,
     one_or_listed,
     repeated_names,
+    with_shared_field_names,
 )
 from .cluster import Cluster
 from .job import Job, sound_jobs
@@ -227,6 +228,7 @@ class Instance(Record):
         problems = [Problem(f"[{i}]{place}", m) for i, place, m in _problems(jobs, (), info.data)]
         if problems:
             raise InputError(problems)
+        with_shared_field_names(jobs)
         return jobs
 
     def to_frame(self) -> pd.DataFrame:

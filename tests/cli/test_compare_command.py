@@ -49,6 +49,16 @@ def test_methods_and_formulations_stand_side_by_side(invoke: Invoke, instance_fi
     assert formulation["chosen_solver"] == solvers_for(TIME_INDEXED, "auto")[0].name
 
 
+def test_a_horizon_is_that_of_each_instance(invoke: Invoke, instance_file: Path) -> None:
+    outcome = invoke(
+        *("compare", instance_file, "two-servers", "--formulation", "time-indexed"),
+        *("--model-only", "--horizon", 12, "--json"),
+    )
+    assert outcome.code == 0
+    assert [row["model"]["horizon"] for row in outcome.json()] == [12, 12]
+    assert [row["makespan"] for row in outcome.json()] == [2, 12]
+
+
 def test_table_has_a_title_and_a_line_for_each_method(
     invoke: Invoke, instance_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,32 @@ def test_json_of_a_formulation(invoke: Invoke, instance_file: Path) -> None:
     assert answer["makespan"] == 2
 
 
+def test_a_horizon_takes_the_place_of_the_instances(invoke: Invoke, instance_file: Path) -> None:
+    model = ("--formulation", "time-indexed", "--model-only", "--json")
+    answer = invoke("solve", instance_file, *model, "--horizon", 3).json()
+    assert (answer["status"], answer["makespan"], answer["model"]["horizon"]) == ("optimal", 2, 3)
+    assert answer["stopped"] == "the solver proved it"
+    outcome = invoke("solve", instance_file, "--horizon", 1)
+    assert outcome.code == 1
+    assert "infeasible (the lower bound exceeds the horizon)" in outcome.out
+    assert outcome.lines[-1] == "longer than the horizon of 1 slots even alone: jobs 'a'"
+
+
+def test_no_certificate_is_written_for_another_horizon(
+    invoke: Invoke, instance_file: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "certificate.json"
+    outcome = invoke("solve", instance_file, "--horizon", 3, "--certificate", output)
+    assert outcome.code == 2
+    assert outcome.lines == [
+        (
+            "--certificate proves bounds of INSTANCE as it is; write --horizon as time.horizon "
+            "into the instance"
+        )
+    ]
+    assert not output.exists()
+
+
 def test_schedule_is_written_and_verifies(
     invoke: Invoke, instance_file: Path, tmp_path: Path
 ) -> None:

@@ -312,11 +312,11 @@ def test_progress_tells_the_time_that_has_passed_and_its_limit(
     now = [100.0]
     monkeypatch.setattr("rarmodel.cli.terminal.monotonic", lambda: now[0])
     doing = Doing()
-    doing.begin("example: search, 3 of 15", SlotTime(slot_seconds=1365.0), 60.0)
+    doing("example: search, 3 of 15", SlotTime(slot_seconds=1365.0), limit=60.0)
     assert doing.line(80) == "example: search, 3 of 15"
     now[0] = 175.0
     assert doing.line(80) == "example: search, 3 of 15  1 min 15 s of 1 min"
-    doing.begin("another", None, None)
+    doing("another")
     now[0] = 177.0
     assert doing.line(80) == "another  2 s"
 
@@ -325,7 +325,7 @@ def test_progress_without_room_leaves_out_whole_values(monkeypatch: pytest.Monke
     now = [0.0]
     monkeypatch.setattr("rarmodel.cli.terminal.monotonic", lambda: now[0])
     doing = Doing()
-    doing.begin("example: search", SlotTime(slot_seconds=1365.0), 60.0)
+    doing("example: search", SlotTime(slot_seconds=1365.0), limit=60.0)
     doing.report(12.0, 9.0)
     now[0] = 3.0
     whole = "example: search  makespan 12 (4 h 33 min)  bound 9  gap 25.0%  3 s of 1 min"
@@ -481,7 +481,7 @@ def test_a_terminal_shows_what_is_compiled_and_how_much(monkeypatch: pytest.Monk
 
 def test_progress_line_says_what_is_compiled_until_there_is_a_value() -> None:
     doing = Doing()
-    doing.begin("search on lab", None, None)
+    doing("search on lab")
     doing.compile("compiles decode  1 so far")
     assert doing.line(80) == "search on lab  compiles decode  1 so far"
     assert doing.line(20) == "search on lab"
@@ -491,6 +491,6 @@ def test_progress_line_says_what_is_compiled_until_there_is_a_value() -> None:
 
 def test_values_of_the_progress_line_are_called_by_their_objective() -> None:
     doing = Doing()
-    doing.begin("planning …", SlotTime(slot_seconds=60.0), None, "total-flow")
+    doing("planning …", SlotTime(slot_seconds=60.0), objective="total-flow")
     doing.report(1314.0, 1289.5)
     assert doing.line(80) == "planning …  total-flow 1,314  bound 1,289.50  gap 1.9%"

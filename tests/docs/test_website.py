@@ -124,6 +124,18 @@ def test_no_link_of_the_site_is_dead(site: Path) -> None:
     assert dead_links(site) == []
 
 
+def test_narrow_columns_break_no_percentage_and_names_only_after_dots(site: Path) -> None:
+    tables = re.findall(
+        r"(?s)<td\b.*?</td>",
+        "".join((site / f"{page}.html").read_text("utf-8") for page in ("performance", "formats")),
+    )
+    assert [cell for cell in tables if re.search(r"\d %", cell)] == []
+    assert any(re.search(r"\d\u00a0%", cell) for cell in tables)
+    parts = ("cluster.", "intra_", "server_", "gbps")
+    name = "<wbr>".join(f'<span class="whole">{part}</span>' for part in parts)
+    assert any(name in cell for cell in tables)
+
+
 def test_files_and_names_of_plain_pages_become_captions_and_links(site: Path) -> None:
     seen = []
     for source in (source for source in SOURCES if source.parts[0] != "api"):

@@ -427,8 +427,9 @@ def test_table_over_a_setting_has_a_column_for_each_value() -> None:
     ]
     assert r"plain & 40.0 & 80.0 \\" in table.to_latex()
     text = text_of(*over_jobs())
-    assert "The same means as a table" in text
-    assert "tuned kappa=1 30.0 60.0" in text
+    assert "Mean makespan in slots by jobs." in text
+    methods = ["plain", "tuned kappa=1", "tuned kappa=2", "lower bound"]
+    assert " ".join(["jobs", *methods, "5 40.0 30.0 20.0 20.0"]) in text
 
 
 def test_table_of_methods_has_all_that_is_measured() -> None:

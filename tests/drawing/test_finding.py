@@ -81,6 +81,27 @@ def test_two_schedules_are_compared() -> None:
     )
 
 
+def test_equally_short_schedules_are_told_apart_by_what_decides_ties() -> None:
+    instance = instance_of(job_data("a"), job_data("b"), servers=(2,), horizon=1000)
+    begins = {"late": (4, 9), "early": (0, 9), "also-late": (5, 9)}
+    schedules = [
+        schedule_of(assignment_data("a", a, s0=[0]), assignment_data("b", b, s0=[1])).model_copy(
+            update={"method": name}
+        )
+        for name, (a, b) in begins.items()
+    ]
+    drawings = draw_all(instance, schedules)
+    far = "at most 90% from optimal"
+    assert finding_of(drawings, aims_of(drawings)).lead == (
+        f"late, early and also-late are equally short, and {far}; early has the least "
+        "total-completion, 11 against 15 weighted slots."
+    )
+    asked = instance.model_copy(update={"objective": ("makespan",)})
+    drawings = draw_all(asked, schedules[:2])
+    lead = finding_of(drawings, aims_of(drawings)).lead
+    assert lead == f"late and early are equally short, and {far}."
+
+
 def test_several_schedules_are_compared_with_the_next_and_the_longest() -> None:
     assert finding(90, slow=200, search=90, mean=100) == (
         "search is the shortest of 3 schedules, and optimal.",

@@ -88,6 +88,7 @@ def play(
     reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
+    jobs: Jobs | None = None,
 ) -> Played:
     """Play a policy on the arriving jobs of an instance.
 
@@ -106,9 +107,12 @@ def play(
         Seed of the random numbers of policy and placement.
     progress
         Is told how far it is, a few times a second.
+    jobs
+        The jobs laid out, if that is known.
     """
-    rounds = round_slots or slots_of_round(policy, instance)
-    game = _Game(instance, policy, placement, rounds, seed, reclaim=reclaim)
+    every = round_slots or slots_of_round(policy, instance)
+    laid_out = jobs or jobs_of(instance)
+    game = _Game(instance, laid_out, policy, placement, every, seed, reclaim=reclaim)
     interrupted, told = False, perf_counter()
     try:
         while game.step():
@@ -137,6 +141,7 @@ class _Game:
     def __init__(
         self,
         instance: Instance,
+        jobs: Jobs,
         policy: Policy,
         placement: Placement,
         round_slots: int | None,
@@ -144,7 +149,7 @@ class _Game:
         *,
         reclaim: bool,
     ) -> None:
-        self.jobs = jobs_of(instance)
+        self.jobs = jobs
         self.cluster = WorkingCluster(instance, self.jobs)
         self.decisions = self.preemptions = 0
         self._policy, self._placement, self._round = policy, placement, round_slots

@@ -20,7 +20,7 @@ from rarmodel.model import gpu_assignment, never_complete
 from rarmodel.model.features import RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
 from rarmodel.model.interruptions import interrupts
-from rarmodel.model.objectives import Objective
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
 from rarmodel.schema.base import with_shared_field_names
@@ -75,7 +75,7 @@ def simulate(
     if why := unsuitable(instance, policy):
         raise UsageError(why)
     require_whole(instance)
-    _compile()
+    prepare_play()
     begun = perf_counter()
     played = play(
         *(instance, policy, placement),
@@ -163,7 +163,7 @@ def notes_on(instance: Instance, policy: Policy, *, reclaim: bool = True) -> tup
 
 
 @cache
-def _compile() -> None:
+def prepare_play() -> None:
     """Compile what simulations need, so that this does not count as a policy's time."""
     small = parse_instance(text_of("two-servers") or "")
     with told():
@@ -207,19 +207,31 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
 def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     """The best quick bound on each installed objective, where one holds for the instance."""
     done = (played.completion < NEVER).all()
-    completions = np.empty_like(played.completion)
-    completions[played.jobs.index] = played.completion
-    held, rings = _held(instance, played.stays), _rings(instance, played)
+    objectives: list[Objective] = registry.parts("objectives")
+    values = objective_values(instance, played, objectives) if done else ()
     may = "may be" if interrupts(instance) else "are not"
     assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
-    objectives: list[Objective] = registry.parts("objectives")
-    for one in objectives:
+    for i, one in enumerate(objectives):
         bound = objective_bound(instance, one)
         if bound is not None:
-            value = one.value(instance, completions.tolist(), held, rings) if done else None
+            value = values[i] if values else None
             found[one.name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
     return found
+
+
+def objective_values(
+    instance: Instance, played: Played, objectives: Iterable[Objective]
+) -> tuple[Value, ...]:
+    """Values of objectives where all jobs are complete."""
+    completions = np.empty_like(played.completion)
+    completions[played.jobs.index] = played.completion
+    ends, held, rings = (
+        completions.tolist(),
+        _held(instance, played.stays),
+        _rings(instance, played),
+    )
+    return tuple(one.value(instance, ends, held, rings) for one in objectives)
 
 
 def _held(instance: Instance, stays: Iterable[Stay]) -> list[int]:

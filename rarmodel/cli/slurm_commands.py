@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 FINE, UNSOLVED = 0, 1
 CHOICES = (
     *("partition", "profiles", "cluster", "slot_seconds", "default_seconds"),
-    *("whose", "named", "operator"),
+    *("whose", "named", "operator", "gpu_speeds"),
 )
 LIMITS = ("method", "formulation", "time_limit", "iterations", "threads", "seed")
 
@@ -98,6 +98,13 @@ READING = together(
         RATES,
         file="rates and contention, such as `rarmodel calibrate` writes",
     ),
+    click.option(
+        "--gpu-speed",
+        "gpu_speeds",
+        metavar="TYPE=FACTOR,…",
+        help="How fast GPUs are in comparison, such as h100=2,v100=0.5. Without it a ring of "
+        "several nodes stays on one type.",
+    ),
 )
 SOLVING = together(
     click.option(
@@ -131,7 +138,19 @@ def _choices(options: dict[str, Any]) -> dict[str, Any]:
     """Options of a reading, taken out of all options."""
     found = {name: options.pop(name) for name in CHOICES}
     file, rates = merged("--cluster", found["cluster"])
-    return found | {"cluster": file, "rates": rates}
+    return found | {"cluster": file, "rates": rates, "gpu_speeds": _speeds(found["gpu_speeds"])}
+
+
+def _speeds(text: str | None) -> dict[str, float]:
+    """Factors by type of GPU."""
+    found: dict[str, float] = {}
+    for part in text.split(",") if text else ():
+        kind, _, factor = (word.strip() for word in part.partition("="))
+        if not kind or kind in found or not re.fullmatch(r"\d+(\.\d+)?", factor):
+            told = "a factor for each type is expected, such as h100=2,v100=0.5"
+            raise UsageError(f"--gpu-speed {text!r}: {told}")
+        found[kind] = float(factor)
+    return found
 
 
 def _limits(options: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, listed
 from rarmodel.model.gpu_assignment import assign_gpus
-from rarmodel.schema import Assignment, Instance, Schedule
+from rarmodel.schema import Assignment, Instance, Job, Schedule
 from rarmodel.verifier import Report, verify
 from rarmodel.workloads.account import counted
 
@@ -120,6 +120,7 @@ class Applied:
                     "job": one.job,
                     "nodes": [*one.nodes],
                     "gpus_per_node": one.per_node,
+                    "gpus": dict(zip(one.nodes, one.gpus, strict=True)),
                     "start": one.start.isoformat(),
                 }
                 for one in self.plan
@@ -278,12 +279,17 @@ def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator
         elif not isinstance(one, Assignment):
             told = "is interrupted by the plan, which Slurm cannot be told"
             yield one.job, f"job {one.job} {told}"
-        elif len({*gpus.values()}) > 1:
+        elif len({*gpus.values()}) > 1 and _is_equal(known[one.job]):
             told = "has unequal GPUs per node, which Slurm cannot be told"
             yield one.job, f"job {one.job} {told}"
         elif not fits(known[one.job], gpus):
             told = "changed: it no longer asks for the GPUs or nodes planned"
             yield one.job, f"job {one.job} {told}"
+
+
+def _is_equal(job: Job) -> bool:
+    """Whether a job has the same number of GPUs on each of its nodes."""
+    return job.spread is not None and job.spread.equal
 
 
 def _is_where(job: SlurmJob, nodes: set[str]) -> bool:

@@ -24,7 +24,7 @@ class Profile(Record):
     """What a job's iterations are made of.
 
     With `model` all else comes from the table of measured models; otherwise `backward_ms` is
-    needed, unless there is only `seconds`: then the job exchanges nothing.
+    needed, unless there is only `seconds`: then the job exchanges as `ASSUMED`.
     """
 
     seconds: Positive | None = None
@@ -130,6 +130,21 @@ class Rules(Record):
 
     profiles: Annotated[tuple[Rule, ...], Field(min_length=1)]
     """The rules, the most special first."""
+
+    gpu_speeds: dict[Name, Positive] | None = None
+    """How fast GPUs are in comparison, by type."""
+
+
+ASSUMED_MODEL = "resnet50"
+ASSUMED = {
+    "gradient_mb": 102.2,
+    "batch_size": 1,
+    "forward_ms_per_sample": 0.0,
+    "backward_ms": 87.8,
+}
+"""An iteration of a job of which nothing is known: it exchanges as `resnet50` of the table does,
+which is in the middle by gradient per compute time. More GPUs do not make it faster, as its
+duration says nothing about other ring sizes."""
 
 
 class Found(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.workloads.gres import gpus_of_gres
+from rarmodel.workloads.gres import gpus_of_gres, has_slices
 from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
 from rarmodel.workloads.table_cells import CellError
@@ -28,7 +29,7 @@ from .slurm_jobs import (
     number_of,
     user_number,
 )
-from .slurm_values import moment, value, whole_number
+from .slurm_values import moment, shared_indices, value, whole_number
 
 # A node that is powered down is started for a job; one in maintenance is so until its reservation
 # ends.
@@ -49,13 +50,15 @@ class Node(NamedTuple):
     gpus, gpu_type
         Number of GPUs, and their type; empty if unknown.
     used
-        Number of GPUs that jobs hold, also jobs that Slurm does not show.
+        Number of GPUs that jobs hold, also jobs that Slurm does not show, and jobs of shares.
     cpus, memory_mb
         Processors, and memory in MB (2^20 bytes, as Slurm counts).
     features
         Features for constraints.
     away
         Why it takes no jobs; empty if it does.
+    is_sliced
+        Whether it has slices of GPUs beside whole ones. Slurm gives both to a job of no type.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Node(NamedTuple):
     memory_mb: int
     features: frozenset[str]
     away: str
+    is_sliced: bool = False
 
 
 class Reserved(NamedTuple):
@@ -98,6 +102,8 @@ class Queue(NamedTuple):
         Jobs that are over, by id, for as long as Slurm tells of them.
     licences
         Licences of the cluster, by name; None if a recording lacks them.
+    sliced
+        Nodes with slices of GPUs (MIG) alone, which are left out.
     """
 
     name: str
@@ -113,6 +119,7 @@ class Queue(NamedTuple):
     unreadable: frozenset[str]
     ended: Mapping[str, SlurmJob]
     licences: Mapping[str, Licence] | None = None
+    sliced: tuple[str, ...] = ()
 
     def why_lost(self, node: str) -> str:
         """Why a node takes no jobs; empty if it does."""
@@ -160,7 +167,7 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         real = {tuple(row.split()) for row in numbers.splitlines()}
         known = [line if number_of(line) in real else line._replace(values={}) for line in known]
     told = {line.name: [*jobs_of(line, nodes)] for line in known}
-    jobs = [job for several in told.values() for job in several]
+    jobs = [*_numbered([job for several in told.values() for job in several], nodes)]
     live = {job.id: job for job in jobs if job.state not in ENDED}
     return Queue(
         name=_setting(config, "ClusterName") or "slurm",
@@ -176,6 +183,11 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         unreadable=frozenset(name for name, several in told.items() if not several),
         ended={job.id: job for job in jobs if job.state in ENDED},
         licences=licences,
+        sliced=tuple(
+            line.name
+            for line in lines(outputs["node"], "NodeName")
+            if line.name not in nodes and has_slices(value(line.values, "Gres"))
+        ),
     )
 
 
@@ -227,6 +239,25 @@ def _without_idle_jobs(nodes: Mapping[str, Node], jobs: Iterable[SlurmJob]) -> d
     return left
 
 
+def _numbered(jobs: Sequence[SlurmJob], nodes: Mapping[str, Node]) -> Iterator[SlurmJob]:
+    """The jobs with GPUs numbered from 0 on each node: Slurm counts slices of GPUs among them."""
+    held: dict[str, set[int]] = defaultdict(set)
+    for job in jobs:
+        for name, gpus in job.held.items():
+            held[name] |= {*gpus}
+    new = {
+        name: {gpu: number for number, gpu in enumerate(sorted(gpus))}
+        for name, gpus in held.items()
+        if nodes[name].is_sliced
+    }
+    for job in jobs:
+        known = {
+            name: tuple(new[name][gpu] for gpu in gpus) if name in new else gpus
+            for name, gpus in job.held.items()
+        }
+        yield job._replace(held=known)
+
+
 def _setting(config: str, name: str) -> str:
     found = re.search(rf"^{name}\s*= (\S+)", config, re.MULTILINE)
     return found[1] if found else ""
@@ -252,6 +283,7 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
         state = record["State"]
         if not sum(gpus.values()) or "FUTURE" in state:
             continue
+        shared = len({*shared_indices(value(record, "GresUsed"))})
         away = ""
         if _AWAY.search(state):
             away = f"{state}: {value(record, 'Reason')}".removesuffix(": ")
@@ -262,11 +294,12 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
                 name=line.name,
                 gpus=sum(gpus.values()),
                 gpu_type=kinds,
-                used=sum(used.values()),
+                used=sum(used.values()) + shared,
                 cpus=cpus,
                 memory_mb=memory,
                 features=frozenset(value(record, "ActiveFeatures").split(",")),
                 away=away,
+                is_sliced=has_slices(value(record, "Gres")),
             ),
         )
 

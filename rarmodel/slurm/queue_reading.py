@@ -21,10 +21,10 @@ from rarmodel.workloads.cluster_rates import cluster_of
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
 from rarmodel.workloads.switch_trees import Dealing
 
-from .caveats import PREEMPTION, TREES
+from .caveats import PREEMPTION, TREES, TYPES
 from .end_times import latest_start
 from .expected_durations import Estimate, History, estimate_of, history_of
-from .job_profiles import Found, profile_for
+from .job_profiles import ASSUMED, ASSUMED_MODEL, Found, profile_for
 from .licences import LicencesLeft
 from .permission import why_not
 from .preemption import outranked
@@ -40,7 +40,8 @@ from .requests import (
     throttled,
     within,
 )
-from .slurm_jobs import HOLDING, SlurmJob
+from .ring_parts import parts_of, speeds_of
+from .slurm_jobs import HOLDING, SlurmJob, holds_parts
 from .slurm_values import value
 from .unavailable_gpus import Expected, away, expected_by_slurm, hidden
 
@@ -83,12 +84,16 @@ class Reading(NamedTuple):
         )
         told = [_told(note, ids) for note, ids in self.notes.items() if ids]
         if unseen := sum(hidden(self.queue).values()):
-            known = "held by jobs that Slurm does not show you, or that cannot be read"
+            known = "held by jobs that Slurm does not show you, that cannot be read, or in shares"
             told.append(
                 f"{counted(unseen, 'GPU')}: {known}; taken to be away for --default-seconds"
             )
         if outside := self.queue.outside:
             told.append(f"{counted(len(outside), 'node')}: {BELOW_NO_SWITCH} ({listed(outside)})")
+        if sliced := self.queue.sliced:
+            told.append(
+                f"{counted(len(sliced), 'node')}: slices alone, left out ({listed(sliced)})"
+            )
         if trees := self.queue.trees:
             roots = listed([tree.root for tree in trees])
             told.append(f"{len(trees)} trees of switches that no switch joins ({roots})")
@@ -140,8 +145,7 @@ def read(outputs: Mapping[str, str], choices: Choices | None = None) -> Reading:
     """Make an instance from Slurm's outputs, by name as in `outputs.COMMANDS`.
 
     A job's iterations are its greatest speed times its duration, so that it takes that duration
-    alone in its best placement. A job without a profile exchanges nothing: each of its iterations
-    is a slot, wherever it runs.
+    alone in its best placement. A job without a profile exchanges as `ASSUMED`.
 
     Raises
     ------
@@ -168,7 +172,11 @@ class _Reader:
         pending = (job for job in queue.jobs.values() if job.state == "PENDING")
         self.priorities = {job.priority for job in pending if not job.is_held}
         nodes = {name: node.gpus for name, node in self.queue.nodes.items()}
-        self.dealing = Dealing(self.queue.trees, nodes)
+        self.speeds = speeds_of(self.queue, choices.gpu_speeds)
+        self.parts = parts_of(self.queue, self.speeds)
+        self.dealing = Dealing(self.parts.parts, nodes)
+        self.chosen = set[tuple[str, str]]()
+        self.without_exchange = set[str]()
         self.outranked = set[str]()
         self.everywhere = queue.jobs  # Jobs of other partitions hold licences, too.
         self.licences = LicencesLeft(queue.licences)
@@ -179,7 +187,8 @@ class _Reader:
         """The instance and its account."""
         jobs = self.queue.jobs.values()
         running = [job for job in jobs if job.state in HOLDING and job.held]
-        idle = [job.id for job in jobs if job.state in HOLDING and not job.held]
+        idle = [job for job in jobs if job.state in HOLDING and not job.held]
+        of_parts = [job.id for job in idle if holds_parts(job)]
         waiting = sorted(
             (job for job in jobs if job.state == "PENDING"),
             key=lambda job: (-job.priority, job.record["SubmitTime"], _number(job.id)),
@@ -188,7 +197,8 @@ class _Reader:
         unreadable = sorted(self.queue.unreadable)
         self.notes |= {
             "cannot be read: Slurm's output does not say what they are": unreadable,
-            "running without GPUs, left out": idle,
+            "running on parts of GPUs (slices, shards), left out": of_parts,
+            "running without GPUs, left out": [job.id for job in idle if job.id not in of_parts],
             "neither waiting nor running, left out": left,
         }
         mine = [job for job in waiting if not why_not(job, self.queue, self.choices)]
@@ -290,8 +300,6 @@ class _Reader:
         by_iterations = found.profile.iterations is not None
         origin = f"iterations of {found.origin}" if by_iterations else estimate.origin
         self.notes[f"duration from {origin}"].append(job.id)
-        if not found.profile.exchanges:
-            self.notes["no profile, so they exchange nothing"].append(job.id)
         return estimate
 
     def _held_until(self, job: SlurmJob | None) -> int:
@@ -311,14 +319,30 @@ class _Reader:
 
     # Jobs ----------------------------------------------------------------------------------------
 
-    def _content(self, job: SlurmJob, size: int, gpu_type: str, *, moldable: bool) -> Fields:
-        """Fields of a job's work, with iterations still to be set."""
+    def _content(
+        self, job: SlurmJob, size: int, gpu_type: str, *, moldable: bool, is_local: bool
+    ) -> Fields:
+        """Fields of a job's work, with iterations still to be set.
+
+        Parameters
+        ----------
+        job, size, gpu_type
+            The job, its least ring, and its fastest type of GPU.
+        moldable
+            Whether it may have several ring sizes.
+        is_local
+            Whether it stays on one node and one type of GPU: then no exchange matters.
+        """
         slots = self._slots(self._noted_estimate(job).seconds)
         profile = self.profiles[job.id].profile
         if profile.exchanges:
             fields = profile.fields(size, gpu_type)
-        else:
+        elif is_local:
             fields = {"batch_size": 1, **self._slots_of_work()}
+            self.without_exchange.add(job.id)
+        else:
+            fields = {**ASSUMED}
+            self.notes[f"no profile, so they exchange as {ASSUMED_MODEL} does"].append(job.id)
         if moldable:
             fields["global_batch_size"] = fields.pop("batch_size") * size
         if licences := self.licences.of(job):
@@ -343,7 +367,7 @@ class _Reader:
     def _running(self, job: SlurmJob) -> Fields:
         size = sum(map(len, job.held.values()))
         kind = self.queue.nodes[next(iter(job.held))].gpu_type
-        fields = self._content(job, size, kind, moldable=False)
+        fields = self._content(job, size, kind, moldable=False, is_local=len(job.held) == 1)
         estimate, begun = self.estimates[job.id].seconds, job.moment("StartTime") or self.origin
         passed = (self.queue.now - self.origin) / self._slot
         left = self._slots(estimate - (self.origin - begun).total_seconds())
@@ -360,16 +384,22 @@ class _Reader:
 
     def _waiting(self, job: SlurmJob, known: Mapping[str, Sequence[str]]) -> Fields | None:
         try:
-            request = self._in_a_tree(job, request_of(job, self.queue))
+            request = self._in_a_part(job, request_of(job, self.queue))
             after = [*predecessors(job, known), *throttled(job, known)]
             latest = self._latest(job)
             self._require_licences(job)
         except UnusableError as error:
             self.notes[f"left out: {error}"].append(job.id)
             return None
-        kind = self.queue.nodes[request.nodes[0]].gpu_type
+        kinds = {self.queue.nodes[name].gpu_type for name in request.nodes}
+        kind = max(sorted(kinds), key=lambda one: self.speeds.get(one, 0))
         size = request.sizes[0]
-        fields = self._content(job, size, kind, moldable=len(request.sizes) > 1)
+        has_times = bool(self.speeds) and len(kinds) > 1
+        is_local = not has_times and 1 in {request.most_nodes, max(request.sizes)}
+        moldable = len(request.sizes) > 1
+        fields = self._content(job, size, kind, moldable=moldable, is_local=is_local)
+        if has_times:
+            fields |= self._times(fields, kinds)
         fields |= shape_of(request, self.queue)
         if release := self._release(job):
             fields["release"] = release
@@ -383,24 +413,44 @@ class _Reader:
             fields["due"] = math.floor((deadline - self.origin) / self._slot)
         return fields
 
-    def _in_a_tree(self, job: SlurmJob, request: Request) -> Request:
-        """A request on the nodes of one tree of switches, if it may need several nodes."""
-        trees = self.queue.trees
-        if not trees or request.most_nodes == 1 or max(request.sizes) == 1:
+    def _times(self, fields: Fields, kinds: Iterable[str]) -> Fields:
+        """Compute times by type of GPU in place of those on the fastest one."""
+        plain = {key: fields.pop(key) for key in ("forward_ms_per_sample", "backward_ms")}
+        most = max(self.speeds[kind] for kind in kinds)
+        return {
+            "times": {
+                kind: {key: most / self.speeds[kind] * ms for key, ms in plain.items()}
+                for kind in sorted(kinds)
+            }
+        }
+
+    def _in_a_part(self, job: SlurmJob, request: Request) -> Request:
+        """A request on the nodes of one part of the cluster, if it may need several nodes."""
+        parts, tree_of, type_of = self.parts
+        if not parts or request.most_nodes == 1 or max(request.sizes) == 1:
             return request
-        inside = {tree.root: within(request, tree, self.queue) for tree in trees}
-        room = [tree for tree in trees if inside[tree.root] is not None]
+        inside = {part.root: within(request, part, self.queue) for part in parts}
+        room = [part for part in parts if inside[part.root] is not None]
         if not room:
             raise UnusableError(
-                f"no tree of switches has room for it, and no switch joins the {len(trees)} trees"
+                f"no tree of switches has room for it, and no switch joins the {len(parts)} trees"
+                if not any(type_of.values())
+                else "no type of GPU has room for it: --gpu-speed lets its ring have several"
             )
         planned = self.choices.placed.get(job.id, frozenset())
-        if kept := [tree for tree in room if planned and planned <= {*tree.nodes}]:
+        if kept := [part for part in room if planned and planned <= {*part.nodes}]:
             room = kept
         seconds = self._estimate(job).seconds
-        tree = self.dealing.deal(job.id, room, request.sizes[0] * seconds)
-        self.notes[f"on the nodes below {tree.root!r}: no switch joins the trees"].append(job.id)
-        return inside[tree.root] or request
+        part = self.dealing.deal(job.id, room, request.sizes[0] * seconds)
+        if tree := tree_of[part.root]:
+            self.notes[f"on the nodes below {tree!r}: no switch joins the trees"].append(job.id)
+        if len({tree_of[one.root] for one in room}) > 1:
+            self.chosen.add((job.id, TREES))
+        if len({type_of[one.root] for one in room}) > 1:
+            self.chosen.add((job.id, TYPES))
+            told = f"on {type_of[part.root]} alone: nothing is known of how fast types of GPU are"
+            self.notes[f"{told} (--gpu-speed)"].append(job.id)
+        return inside[part.root] or request
 
     def _latest(self, job: SlurmJob) -> int | None:
         """The last slot in which a job may start, for its deadline; None without one."""
@@ -464,8 +514,9 @@ class _Reader:
 
     def _description(self, jobs: set[str]) -> str:
         preempts = f". {PREEMPTION} ({self.queue.preempts})" if self.queue.preempts else ""
-        trees = f". {TREES}" if jobs & {*self.dealing.chosen} else ""
-        return f"Slurm's queue at {self.queue.now.isoformat()}{preempts}{trees}"
+        chosen = {told for name, told in self.chosen if name in jobs}
+        told = "".join(f". {one}" for one in sorted(chosen))
+        return f"Slurm's queue at {self.queue.now.isoformat()}{preempts}{told}"
 
     def _without(self, fields: list[Fields], problems: Iterable[Problem]) -> list[Fields]:
         """The jobs but those with problems, which the account names."""
@@ -483,13 +534,13 @@ class _Reader:
 
         So far every job has an iteration for each slot of its duration.
         """
-        if not any(self.profiles[job.name].profile.exchanges for job in draft.jobs):
+        if self.without_exchange >= {job.name for job in draft.jobs}:
             return draft
         jobs = []
         for job, (best, _) in zip(draft.jobs, iteration_ranges(draft), strict=True):
             profile = self.profiles[job.name].profile
             speed = timing.speed(draft.time.slot_seconds, best)
-            if not profile.exchanges:
+            if job.name in self.without_exchange:
                 jobs.append(job)
             elif speed == 0:
                 self.notes["an iteration is longer than a slot: they exchange nothing"].append(

@@ -40,8 +40,8 @@ def read(
     run
         Runs Slurm's commands.
     **choices
-        `partition`, `profiles`, `cluster`, `rates`, `contention`, `objective`, `slot_seconds`,
-        `default_seconds`, `whose`, `named` and `operator` of `chosen`.
+        `partition`, `profiles`, `cluster`, `rates`, `contention`, `gpu_speeds`, `objective`,
+        `slot_seconds`, `default_seconds`, `whose`, `named` and `operator` of `chosen`.
 
     Raises
     ------

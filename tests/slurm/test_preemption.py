@@ -88,7 +88,7 @@ def test_jobs_that_a_plan_could_interrupt_last_until_their_limits(queue: Replaye
     }
     assert before["1"] == 1
     assert found["1"] > 5
-    assert found["4"] == 5  # Waiting, in the partition of the lower tier.
+    assert found["4"] > before["4"]  # Waiting, in the partition of the lower tier.
     assert found["10"] == before["10"] == 1
 
 

@@ -10,7 +10,9 @@ from dataclasses import replace
 from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
-PREEMPTION = "Slurm may start jobs earlier by preemption, which the model does not know"
+PREEMPTION = (
+    "Slurm may start jobs earlier by preemption; rarmodel chose before it planned who gives way"
+)
 """Of a queue where Slurm interrupts jobs to start others."""
 TREES = "rarmodel chose a tree of switches for jobs that several had room for, before it planned"
 """Of a queue with trees that no switch joins."""

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
@@ -14,6 +15,7 @@ from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
 from rarmodel.workloads.table_cells import CellError
 
+from .accounts import Association, Qos, associations_of, qos_of
 from .licences import Licence, licences_of
 from .partitions import Partition, mode_of, preempting
 from .records import lines
@@ -104,6 +106,12 @@ class Queue(NamedTuple):
         Licences of the cluster, by name; None if a recording lacks them.
     sliced
         Nodes with slices of GPUs (MIG) alone, which are left out.
+    qos, associations
+        QOS by name, and associations by account, user and partition, if accounting tells them.
+    has_limits
+        Whether Slurm enforces their limits.
+    preempt_type, preempt_mode
+        `PreemptType`, and what Slurm does to jobs that it preempts if nothing else says so.
     """
 
     name: str
@@ -120,6 +128,11 @@ class Queue(NamedTuple):
     ended: Mapping[str, SlurmJob]
     licences: Mapping[str, Licence] | None = None
     sliced: tuple[str, ...] = ()
+    qos: Mapping[str, Qos] = MappingProxyType({})
+    associations: Mapping[tuple[str, str, str], Association] = MappingProxyType({})
+    has_limits: bool = False
+    preempt_type: str = ""
+    preempt_mode: str = ""
 
     def why_lost(self, node: str) -> str:
         """Why a node takes no jobs; empty if it does."""
@@ -161,6 +174,9 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         licences = dict(licences_of(told_of_licences, problems))
     if problems or now is None:
         raise InputError(problems)
+    name = _setting(config, "ClusterName") or "slurm"
+    qos = dict(qos_of(outputs.get("qos", "")))
+    enforced = {*_setting(config, "AccountingStorageEnforce").lower().split(",")}
     numbers = outputs.get("squeue")
     known = lines(outputs["job"], "JobId", NEEDED)
     if numbers is not None:
@@ -170,19 +186,24 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     jobs = [*_numbered([job for several in told.values() for job in several], nodes)]
     live = {job.id: job for job in jobs if job.state not in ENDED}
     return Queue(
-        name=_setting(config, "ClusterName") or "slurm",
+        name=name,
         now=now,
         slurm_user=user_number(_setting(config, "SlurmUser")),
         nodes=_without_idle_jobs(nodes, live.values()),
         partitions=partitions,
         parents=found.parents,
         trees=found.trees if len(found.trees) > 1 else (),
-        preempts=preempting(_setting(config, "PreemptType"), partitions),
+        preempts=preempting(_setting(config, "PreemptType"), partitions, qos),
         reserved=reserved,
         jobs=live,
         unreadable=frozenset(name for name, several in told.items() if not several),
         ended={job.id: job for job in jobs if job.state in ENDED},
         licences=licences,
+        qos=qos,
+        associations=dict(associations_of(outputs.get("assoc", ""), name)),
+        has_limits=bool(enforced & {"limits", "safe"}),
+        preempt_type=_setting(config, "PreemptType"),
+        preempt_mode=mode_of(default),
         sliced=tuple(
             line.name
             for line in lines(outputs["node"], "NodeName")
@@ -318,6 +339,7 @@ def _partitions(
                 is_exclusive=line.values.get("OverSubscribe") == "EXCLUSIVE",
                 tier=whole_number(line.values, "PriorityTier") or 1,
                 mode=mode_of(line.values.get("PreemptMode", default)),
+                qos=value(line.values, "QoS"),
             ),
         )
 

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -24,6 +25,8 @@ from rarmodel.workloads.switch_trees import Dealing
 from .caveats import PREEMPTION, TREES, TYPES
 from .end_times import latest_start
 from .expected_durations import Estimate, History, estimate_of, history_of
+from .giving_way import Given, giving_way, rank, verb_of, without_given
+from .gpu_limits import GpuLimits, held_outside
 from .job_profiles import ASSUMED, ASSUMED_MODEL, Found, profile_for
 from .licences import LicencesLeft
 from .permission import why_not
@@ -45,6 +48,8 @@ from .slurm_jobs import HOLDING, SlurmJob, holds_parts
 from .slurm_values import value
 from .unavailable_gpus import Expected, away, expected_by_slurm, hidden
 
+MOST_RANKS = 2
+"""Most steps by which the tiers of jobs multiply their weights."""
 Fields = dict[str, Any]
 """A job of the model as plain data."""
 
@@ -64,6 +69,8 @@ class Reading(NamedTuple):
         Ids of waiting jobs that are planned around.
     notes
         Jobs by what was assumed of them, or by why they were left out.
+    given
+        Running jobs that give way to urgent ones.
     """
 
     instance: Instance
@@ -71,6 +78,7 @@ class Reading(NamedTuple):
     mine: tuple[str, ...]
     others: tuple[str, ...]
     notes: Mapping[str, Sequence[str]]
+    given: Mapping[str, Given] = MappingProxyType({})
 
     def lines(self) -> list[str]:
         """The account in lines."""
@@ -177,6 +185,9 @@ class _Reader:
         self.dealing = Dealing(self.parts.parts, nodes)
         self.chosen = set[tuple[str, str]]()
         self.without_exchange = set[str]()
+        self.given: Mapping[str, Given] = {}
+        self.importance: Mapping[tuple[int, int], int] = {}
+        self.limits = GpuLimits(queue)
         self.outranked = set[str]()
         self.everywhere = queue.jobs  # Jobs of other partitions hold licences, too.
         self.licences = LicencesLeft(queue.licences)
@@ -185,14 +196,12 @@ class _Reader:
 
     def reading(self) -> Reading:
         """The instance and its account."""
+        self._let_give_way()
         jobs = self.queue.jobs.values()
         running = [job for job in jobs if job.state in HOLDING and job.held]
         idle = [job for job in jobs if job.state in HOLDING and not job.held]
         of_parts = [job.id for job in idle if holds_parts(job)]
-        waiting = sorted(
-            (job for job in jobs if job.state == "PENDING"),
-            key=lambda job: (-job.priority, job.record["SubmitTime"], _number(job.id)),
-        )
+        waiting = self._ranked()
         left = [job.id for job in jobs if job.state not in {*HOLDING, "PENDING"}]
         unreadable = sorted(self.queue.unreadable)
         self.notes |= {
@@ -201,7 +210,7 @@ class _Reader:
             "running without GPUs, left out": [job.id for job in idle if job.id not in of_parts],
             "neither waiting nor running, left out": left,
         }
-        mine = [job for job in waiting if not why_not(job, self.queue, self.choices)]
+        mine = self._mine(waiting)
         self.outranked = outranked(self.queue, mine)
         for name in sorted(self.choices.named - {job.id for job in mine}):
             job = self.queue.jobs.get(name)
@@ -209,21 +218,25 @@ class _Reader:
             self.notes[f"named, but {why}"].append(name)
         planned, others = waiting, list[SlurmJob]()
         if self.choices.whose == "mine" or (self.choices.whose is None and mine):
-            planned = mine
-            others = [job for job in waiting if not job.is_held]
+            planned = [job for job in waiting if job in mine or job.id in self.given]
+            others = [job for job in waiting if not job.is_held and job.id not in self.given]
             for job in waiting:
                 if job.is_held and (why := why_not(job, self.queue, self.choices)):
                     self.notes[f"left out: {why}"].append(job.id)
         self.licences.take_held(
             self.everywhere.values(), {job.id for job in running}, self._held_until
         )
+        for job, gpus in held_outside(self.everywhere.values(), {job.id for job in running}):
+            self.limits.take(self.limits.of(job), gpus, 0, self._held_until(job))
         fields = [self._running(job) for job in running]
         for given, job in zip(fields, running, strict=True):
             left = given["iterations"] - given["running"]["iterations_done"]
             self.dealing.load(job.held, given["gpus"] * left * self.choices.slot_seconds)
         cluster = self._with_reservations(self._cluster())
         if self.choices.around:
-            cluster = self._around(cluster, running, fields, others)
+            urgent = {one.to for one in self.given.values()}
+            first = [job for job in planned if job.id in urgent]
+            cluster = self._around(cluster, running, fields, [*first, *others])
         known = by_number([*running, *planned])
         fields += [one for job in planned if (one := self._waiting(job, known))]
         instance = self._instance(fields, cluster)
@@ -234,7 +247,46 @@ class _Reader:
             mine=tuple(job.id for job in mine if job.id in used),
             others=tuple(job.id for job in others),
             notes={note: [*dict.fromkeys(ids)] for note, ids in self.notes.items()},
+            given=self.given,
         )
+
+    def _ranked(self) -> list[SlurmJob]:
+        """The waiting jobs in Slurm's order."""
+        return sorted(
+            (job for job in self.queue.jobs.values() if job.state == "PENDING"),
+            key=lambda job: (
+                *(-one for one in rank(self.queue, job)),
+                -job.priority,
+                job.record["SubmitTime"],
+                _number(job.id),
+            ),
+        )
+
+    def _mine(self, waiting: Iterable[SlurmJob]) -> list[SlurmJob]:
+        """The waiting jobs that rarmodel may touch."""
+        return [
+            job
+            for job in waiting
+            if job.id not in self.given and not why_not(job, self.queue, self.choices)
+        ]
+
+    def _let_give_way(self) -> None:
+        """Let running jobs give way to the urgent ones that are planned, as Slurm will."""
+        waiting = self._ranked()
+        mine = self._mine(waiting)
+        if self.choices.whose == "mine" or (self.choices.whose is None and mine):
+            waiting = mine
+        self.given = giving_way(self.queue, waiting)
+        for name, one in self.given.items():
+            note = f"give way: Slurm {verb_of(one.mode)} them to start urgent jobs"
+            self.notes[note].append(name)
+        self.queue = without_given(self.queue, self.given)
+        gone = {*self.given} - {*self.queue.jobs}
+        changed = {name: self.queue.jobs[name] for name in self.given if name not in gone}
+        kept = {name: job for name, job in self.everywhere.items() if name not in gone}
+        self.everywhere = {**kept, **changed}
+        ranks = sorted({rank(self.queue, job) for job in self.queue.jobs.values()})
+        self.importance = {one: min(i, MOST_RANKS) for i, one in enumerate(ranks)}
 
     def _around(
         self,
@@ -243,7 +295,14 @@ class _Reader:
         fields: list[Fields],
         others: list[SlurmJob],
     ) -> Cluster:
-        """The cluster, with the GPUs that jobs will hold which only Slurm places."""
+        """The cluster, with the GPUs that jobs will hold which only Slurm places.
+
+        Before these go the urgent jobs to which others give way; they are planned, and so only
+        keep the others from the room that they get.
+        """
+        urgent = {one.to for one in self.given.values()}
+        if all(job.id in urgent for job in others):
+            return cluster
         known = by_number([*running, *others])
         waiting = [one for job in others if (one := self._waiting(job, known))]
         for placed in waiting:
@@ -251,13 +310,17 @@ class _Reader:
         if not waiting:
             return cluster
         first = self._instance(fields + waiting, cluster)
-        names = {one["name"] for one in waiting} & {job.name for job in first.jobs}
+        names = {one["name"] for one in waiting} & {job.name for job in first.jobs} - urgent
         try:
-            expected = expected_by_slurm(first)
+            expected = [one for one in expected_by_slurm(first) if one.job not in urgent]
             cluster = self._with_reservations(self._cluster(), expected)
-            asked = {one["name"]: one.get("resources", {}) for one in waiting}
+            asked = {one["name"]: one for one in waiting}
             for other in expected:
-                self.licences.take(asked[other.job], other.start, other.end)
+                fields, slots = asked[other.job], (other.start, other.end)
+                self.licences.take(fields.get("resources", {}), *slots)
+                self.limits.take(
+                    fields.get("resources_per_gpu", {}), sum(other.gpus.values()), *slots
+                )
             note = "not held: planned around, where Slurm is expected to start them"
         except NoScheduleError:
             note = "not held, and not planned around: they can never all run"
@@ -348,6 +411,9 @@ class _Reader:
         if licences := self.licences.of(job):
             fields["resources"] = licences
             self.notes["their licences are resources of the instance"].append(job.id)
+        if limits := self.limits.of(job):
+            fields["resources_per_gpu"] = dict.fromkeys(limits, 1)
+            self.notes["limits of QOS and associations are resources"].append(job.id)
         for name in self.licences.unknown_to(job):
             note = f"licence {name!r} is not one that Slurm lists, so it is not planned"
             self.notes[note].append(job.id)
@@ -387,7 +453,7 @@ class _Reader:
             request = self._in_a_part(job, request_of(job, self.queue))
             after = [*predecessors(job, known), *throttled(job, known)]
             latest = self._latest(job)
-            self._require_licences(job)
+            self._require_licences(job, request.sizes[0])
         except UnusableError as error:
             self.notes[f"left out: {error}"].append(job.id)
             return None
@@ -405,6 +471,8 @@ class _Reader:
             fields["release"] = release
         if latest is not None:  # A run takes its iterations at least, so it starts by then.
             fields["deadline"] = latest + fields["iterations"]
+        if (given := self.given.get(job.id)) is not None and "REQUEUE" in given.mode:
+            after = [*after, given.to]
         if after:
             fields["after"] = after
         if (weight := self._weight(job)) > 1:
@@ -467,8 +535,8 @@ class _Reader:
             )
         return slot
 
-    def _require_licences(self, job: SlurmJob) -> None:
-        if lacking := self.licences.lacking(job):
+    def _require_licences(self, job: SlurmJob, gpus: int) -> None:
+        if lacking := self.licences.lacking(job) or self.limits.lacking(job, gpus):
             raise UnusableError(lacking)
 
     def _release(self, job: SlurmJob) -> int:
@@ -480,10 +548,15 @@ class _Reader:
         return 0 if submitted is None else self._at(submitted)
 
     def _weight(self, job: SlurmJob) -> int:
-        """Held jobs have weight 1; priorities of the others are scaled to 1 … 100."""
-        if job.is_held or (low := min(self.priorities)) == max(self.priorities):
-            return 1
-        return 1 + round(99 * (job.priority - low) / (max(self.priorities) - low))
+        """Held jobs have weight 1; priorities of the others are scaled to 1 … 100.
+
+        Jobs of a higher tier weigh a hundred times as much, as Slurm goes by tiers first.
+        """
+        tier = 100 ** self.importance.get(rank(self.queue, job), 0)
+        if job.is_held or len(self.priorities) < 2:
+            return tier
+        low, high = min(self.priorities), max(self.priorities)
+        return tier * (1 + round(99 * (min(high, max(low, job.priority)) - low) / (high - low)))
 
     # Instances -----------------------------------------------------------------------------------
 
@@ -502,7 +575,7 @@ class _Reader:
                         "cluster": cluster,
                         "contention": self.contention,
                         "objective": self.choices.objective,
-                        **self.licences.resources_for(fields),
+                        **self._resources_for(fields),
                         "tenants": [{"name": user} for user in _users(fields)],
                         "jobs": fields,
                     }
@@ -511,6 +584,11 @@ class _Reader:
             except ValidationError as error:
                 fields = self._without(fields, problems_of(error))
         return self._with_iterations(draft)
+
+    def _resources_for(self, fields: list[Fields]) -> Fields:
+        """Licences and limits on GPUs, if jobs have some."""
+        found = self.licences.resources_for(fields) + self.limits.resources_for(fields)
+        return {"resources": found} if found else {}
 
     def _description(self, jobs: set[str]) -> str:
         preempts = f". {PREEMPTION} ({self.queue.preempts})" if self.queue.preempts else ""

@@ -7,6 +7,7 @@
 """
 
 from .applying import Applied, StaleError
+from .caveats import caveats_of
 from .job_profiles import Profile, Rule, Rules, read_rules
 from .planning import Plan, Planned
 from .queue import Queue
@@ -28,6 +29,7 @@ __all__ = [
     "StaleError",
     "Watch",
     "apply",
+    "caveats_of",
     "plan",
     "read",
     "read_rules",

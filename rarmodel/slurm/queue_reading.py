@@ -48,6 +48,8 @@ from .slurm_jobs import HOLDING, SlurmJob, holds_parts
 from .slurm_values import value
 from .unavailable_gpus import Expected, away, expected_by_slurm, hidden
 
+NO_PROFILE = f"no profile, so they exchange as {ASSUMED_MODEL} does"
+"""What the account says of jobs for which a profile is assumed."""
 MOST_RANKS = 2
 """Most steps by which the tiers of jobs multiply their weights."""
 Fields = dict[str, Any]
@@ -79,6 +81,11 @@ class Reading(NamedTuple):
     others: tuple[str, ...]
     notes: Mapping[str, Sequence[str]]
     given: Mapping[str, Given] = MappingProxyType({})
+
+    @property
+    def assumed(self) -> Sequence[str]:
+        """The jobs without a profile that are taken to exchange as the middle one."""
+        return self.notes.get(NO_PROFILE, ())
 
     def lines(self) -> list[str]:
         """The account in lines."""
@@ -316,11 +323,10 @@ class _Reader:
             cluster = self._with_reservations(self._cluster(), expected)
             asked = {one["name"]: one for one in waiting}
             for other in expected:
-                fields, slots = asked[other.job], (other.start, other.end)
-                self.licences.take(fields.get("resources", {}), *slots)
-                self.limits.take(
-                    fields.get("resources_per_gpu", {}), sum(other.gpus.values()), *slots
-                )
+                wanted, slots = asked[other.job], (other.start, other.end)
+                self.licences.take(wanted.get("resources", {}), *slots)
+                limits = wanted.get("resources_per_gpu", {})
+                self.limits.take(limits, sum(other.gpus.values()), *slots)
             note = "not held: planned around, where Slurm is expected to start them"
         except NoScheduleError:
             note = "not held, and not planned around: they can never all run"
@@ -405,7 +411,7 @@ class _Reader:
             self.without_exchange.add(job.id)
         else:
             fields = {**ASSUMED}
-            self.notes[f"no profile, so they exchange as {ASSUMED_MODEL} does"].append(job.id)
+            self.notes[NO_PROFILE].append(job.id)
         if moldable:
             fields["global_batch_size"] = fields.pop("batch_size") * size
         if licences := self.licences.of(job):
@@ -552,7 +558,7 @@ class _Reader:
 
         Jobs of a higher tier weigh a hundred times as much, as Slurm goes by tiers first.
         """
-        tier = 100 ** self.importance.get(rank(self.queue, job), 0)
+        tier: int = 100 ** self.importance.get(rank(self.queue, job), 0)
         if job.is_held or len(self.priorities) < 2:
             return tier
         low, high = min(self.priorities), max(self.priorities)

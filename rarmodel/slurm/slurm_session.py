@@ -103,7 +103,7 @@ def plan(
     asked = {"objective": objective, "method": method, "formulation": formulation, **limits}
     if not isinstance(source, Reading):
         return planning.plan(source, **asked)
-    return planning.plan(source.instance, queue=source.queue, **asked)
+    return planning.plan(source.instance, queue=source.queue, assumed=source.assumed, **asked)
 
 
 def apply(

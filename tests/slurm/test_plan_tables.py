@@ -16,6 +16,14 @@ from rarmodel.slurm.host_lists import folded
 RECORDED = Path(__file__).parent / "recorded"
 
 
+def run(monkeypatch: pytest.MonkeyPatch, command: list[str]) -> object:
+    """The exit code of a command."""
+    monkeypatch.setattr(sys, "argv", ["rarmodel", *command])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code
+
+
 @pytest.mark.parametrize(
     ("names", "told"),
     [
@@ -76,8 +84,7 @@ def test_a_page_that_cannot_be_made_is_refused_before_planning(
     monkeypatch.setattr("rarmodel.slurm.plan", fail)
     page = str(tmp_path / "page.html")
     command = ["slurm", "plan", "--from", str(RECORDED / "tiers"), "--plot", page]
-    monkeypatch.setattr(sys, "argv", ["rarmodel", *command])
-    assert main() == 2
+    assert run(monkeypatch, command) == 2
     assert "claims none" in capsys.readouterr().err
 
 
@@ -92,8 +99,7 @@ def test_a_watch_logs_what_it_tells(
     log = tmp_path / "watch.log"
     for _ in range(2):
         command = ["slurm", "watch", "--log", str(log), "--json"]
-        monkeypatch.setattr(sys, "argv", ["rarmodel", *command])
-        assert main() == 0
+        assert run(monkeypatch, command) == 0
     told = [json.loads(line) for line in log.read_text().splitlines()]
     assert told == [{"time": "2026-11-28T14:00:00Z", "text": "scontrol release 5"}] * 2
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == told

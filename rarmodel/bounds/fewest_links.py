@@ -16,6 +16,7 @@ from functools import cache
 from itertools import accumulate
 
 from rarmodel.model import Pace, lone_options, topology
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.lone import allowed_servers, groups_of
 from rarmodel.model.objectives import Objective, Value, exact, heaviest
 from rarmodel.model.topology import Topology
@@ -62,7 +63,7 @@ def least_links(instance: Instance, objective: Objective) -> list[Value]:
         if job.running is not None:
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
             values.append(heaviest(tree, weights, [held]))
-            if instance.preemption is None:
+            if not may_stop(instance, job):
                 found.append(values[0])
                 continue
         # Ring sizes and numbers of servers with which it makes progress, at the best rate.

@@ -10,6 +10,7 @@ from rarmodel.duration import duration
 from rarmodel.errors import FEW
 from rarmodel.model import features as known
 from rarmodel.model import sharing_rule, used
+from rarmodel.model.interruptions import loses_work
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Job
 
@@ -219,7 +220,17 @@ def _prices(instance: Instance) -> str:
 
 def _preemption(instance: Instance) -> str:
     restore = instance.preemption.restore_seconds if instance.preemption else 0.0
-    return f"jobs may be interrupted, and take {duration(restore)} to continue"
+    told = [f"jobs may be interrupted, and take {duration(restore)} to continue"]
+    if firm := sum(not job.preemptible for job in instance.jobs):
+        told.append(f"{_number(firm, 'job')} may not")
+    losers = [job for job in instance.jobs if loses_work(instance, job)]
+    every = [job.checkpoint_iterations for job in losers if job.checkpoint_iterations]
+    if every:
+        jobs = _number(len(every), "job")
+        told.append(f"{jobs} with checkpoints every {_span(every)} iterations")
+    if anew := len(losers) - len(every):
+        told.append(f"{_number(anew, 'job')} without checkpoints")
+    return "; ".join(told)
 
 
 DETAILS: dict[str, Callable[[Instance], str]] = {

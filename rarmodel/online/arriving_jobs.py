@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.model import job_extremes, lone_options
 from rarmodel.model.horizon import unbegun
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.lone import allowed_servers
 from rarmodel.model.usage_limits import limits_of_jobs, sizes_within, usage_limits
 from rarmodel.schema import Instance
@@ -65,6 +66,11 @@ class Jobs:
         Ring size unless a policy says otherwise: the one of least area, and then the smallest.
     speed, length
         Iterations per slot, and slots for the iterations left, alone in the best placement.
+    most
+        Slots that it takes at most once it holds GPUs, whatever runs beside it; NEVER if it may
+        stand still.
+    may_stop
+        Whether it may be interrupted.
     stalls
         Whether there may be a placement, or rings beside it, with which it makes no progress.
     uses
@@ -91,6 +97,8 @@ class Jobs:
     size: Ints
     speed: Ints
     length: Ints
+    most: Ints
+    may_stop: Truths
     stalls: Truths
     uses: Uses
     row: Ints
@@ -136,6 +144,8 @@ def jobs_of(instance: Instance) -> Jobs:
         size=_sizes(waiting)[order],
         speed=speed,
         length=-(-iterations // speed),
+        most=_ints([NEVER if (most := extremes[j].most_slots) is None else most for j in order]),
+        may_stop=np.array([may_stop(instance, job) for job in jobs], np.bool_),
         stalls=np.array([extremes[j].worst_speed == 0 for j in order], np.bool_),
         uses=Uses(
             at=_ints([0, *accumulate(map(len, uses))]),

@@ -39,7 +39,8 @@ class Foreman:
     order stop for it, the last ones first; they are placed in their turn. Room that is left goes to
     the rest of the order. A place in which a job would make no progress does not fit it: see
     `moving`. A job that runs at slot 0 with GPUs beyond a cap or a reservation is not interrupted
-    if it could never start again.
+    if it could never start again. Nor is a job that is not preemptible, wherever the decision puts
+    it; where it might meet a reservation, it does not start.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class Foreman:
         self._random = random
         self._jobs: Jobs = cluster.jobs
         self._asked: dict[tuple[int, int, str | None], Asked] = {}
-        self._bound = _bound(cluster) if interrupts else []
+        self._bound = _bound(cluster) if interrupts else np.zeros(0, np.bool_)
         self._wanted: Ints = self._jobs.size.copy()
         self._types: Mapping[int, str] = {}
         self._places: Mapping[int, Ring] = {}
@@ -91,10 +92,11 @@ class Foreman:
             self._wanted[active] = decision.gpus
         for k, ring in self._places.items():
             self._wanted[k] = sum(ring.values())
-        if bound := [k for k in self._bound if self._cluster.holds[k]]:
-            order = np.concatenate([np.array(bound, np.int64), order[~np.isin(order, bound)]])
-            self._wanted[bound] = self._cluster.held[bound]
         if self._interrupts:
+            bound = np.flatnonzero(self._bound & self._cluster.holds)
+            if len(bound):
+                order = np.concatenate([bound, order[~np.isin(order, bound)]])
+                self._wanted[bound] = self._cluster.held[bound]
             self._interrupt(order, active, blocks=decision.blocks)
         self._fill(order, blocks=decision.blocks)
 
@@ -134,10 +136,10 @@ class Foreman:
         for k in active[(held > 0) & ~goes_on].tolist():
             cluster.stop(k)
         for k in (*self._types, *self._places):
-            if cluster.holds[k] and k not in self._bound and not self._stays(k):
+            if cluster.holds[k] and not self._bound[k] and not self._stays(k):
                 cluster.stop(k)
         for k in order[jobs.stalls[order] & cluster.holds[order]][::-1].tolist():
-            if k not in self._bound and not moves(cluster, k, cluster.stays[k].ring):
+            if not self._bound[k] and not moves(cluster, k, cluster.stays[k].ring):
                 cluster.stop(k)
         wait = deque(np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist())
         while wait:
@@ -170,25 +172,30 @@ class Foreman:
     def _ring(self, k: int) -> Ring | None:
         """Where a job is put; None if it waits."""
         cluster, asked = self._cluster, self.asks(k)
+        idle, _ = cluster.room_for(k)
         if k in self._places:
             exact = self._places[k]
             if not asked.kept_by(exact):
                 self._refuse(k, f"a policy gives it {dict(exact)}", asked)
-            return self.with_progress(k, exact, asked) if cluster.room.has(exact) else None
+            if cluster.has_room(k, exact):
+                return self.with_progress(k, exact, asked)
+            if not cluster.room.has(exact):
+                return None
+            # It might meet a reservation there: it is put elsewhere.
         before = cluster.stopped.get(k)
-        if before is not None and cluster.room.has(before.ring) and asked.kept_by(before.ring):
+        if before is not None and cluster.has_room(k, before.ring) and asked.kept_by(before.ring):
             return self.with_progress(k, before.ring, asked)
-        found = self._placed(k, asked, cluster.room.idle)
+        found = self._placed(k, asked, idle)
         if found is not None:
             return self.with_progress(k, found, asked)
         # A placement that would put it where it makes no progress is asked about another place.
-        ring = fewest_servers(asked, cluster.room.idle)
+        ring = fewest_servers(asked, idle)
         if ring is None or moves(cluster, k, ring):
             return None
         other = elsewhere(cluster, k, asked)
         if other is None:
             return None
-        only = np.zeros_like(cluster.room.idle)
+        only = np.zeros_like(idle)
         only[[*other]] = [*other.values()]
         return other if self._placed(k, asked, only) is not None else None
 
@@ -208,7 +215,7 @@ class Foreman:
         if found is None:
             return None
         found = sound_ring(found, f"placement {self._placement.name!r}", len(site.idle))
-        if not asked.kept_by(found) or not cluster.room.has(found):
+        if not asked.kept_by(found) or not cluster.has_room(k, found):
             self._refuse(k, f"placement {self._placement.name!r} gives it {dict(found)}", asked)
         return found
 
@@ -241,14 +248,16 @@ class Foreman:
         if not self._within_limits(k):
             return False
         cluster, asked = self._cluster, self.asks(k)
-        ring = self._places.get(k) or fewest_servers(asked, cluster.room.idle)
-        if ring is None or not cluster.room.has(ring):
+        idle, _ = cluster.room_for(k)
+        ring = self._places.get(k) or fewest_servers(asked, idle)
+        if ring is None or not cluster.has_room(k, ring):
             return True
         return self.with_progress(k, ring, asked) is None
 
     def _within_limits(self, k: int) -> bool:
         used = self._jobs.uses.amounts(k, int(self._wanted[k]))
-        return all(amount <= self._cluster.room.left[limit] for limit, amount in used.items())
+        _, left = self._cluster.room_for(k)
+        return all(amount <= left[limit] for limit, amount in used.items())
 
     def asks(self, k: int) -> Asked:
         """What a job asks for, with the GPUs and the type that it is to have."""
@@ -265,11 +274,16 @@ class Foreman:
         )
 
 
-def _bound(cluster: WorkingCluster) -> list[int]:
-    """Jobs that run at slot 0, and could not run anew at last."""
+def _bound(cluster: WorkingCluster) -> Truths:
+    """(jobs) Whether each goes on once it holds GPUs.
+
+    Those that may not be interrupted do, and those that run at slot 0 and could not run anew at
+    last.
+    """
     index, jobs = cluster.jobs.index.tolist(), cluster.instance.jobs
     found = without_place_at_last(cluster.instance)
-    return [k for k, j in enumerate(index) if j in found and jobs[j].running is not None]
+    stuck = [j in found and jobs[j].running is not None for j in index]
+    return ~cluster.jobs.may_stop | np.array(stuck, np.bool_)
 
 
 def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | None) -> Asked:

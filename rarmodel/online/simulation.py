@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rarmodel.errors import listed
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import Instance, Schedule, SlotTime
 from rarmodel.tabular import NONE, html_lines
@@ -125,6 +126,7 @@ class Simulation:
             "mean queueing": slots(one.mean_queueing, form=",.2f"),
             "utilisation": told(one.utilisation, ".1%"),
             "preemptions": f"{self.preemptions:,}, {one.restore_slots:,} slots of restoration",
+            **({"lost work": self._lost()} if one.lost_iterations else {}),
             "greatest stretch": told(one.max_stretch, ",.2f"),
             "finish-time fairness": told(one.finish_time_fairness, ",.2f"),
             "decisions": f"{self.decisions:,}",
@@ -136,6 +138,12 @@ class Simulation:
                 value = objective(name).told(proven.value, self.time)
                 found[name] = f"{value}, at most {proven.ratio:.3f} times the best"
         return {name: text for name, text in found.items() if name not in self.says_nothing}
+
+    def _lost(self) -> str:
+        """What interruptions cost, in words."""
+        one = self.metrics
+        number = f"{one.lost_iterations:,} iteration{'s' * (one.lost_iterations > 1)}"
+        return f"{number}, {one.lost_slots:,.1f} slots of work"
 
     def row(self) -> dict[str, str]:
         """The result as a row of a table of policies."""
@@ -175,6 +183,8 @@ class Simulation:
             "utilisation": one.utilisation,
             "preemptions": self.preemptions,
             "restore_slots": one.restore_slots,
+            "lost_iterations": one.lost_iterations,
+            "lost_slots": one.lost_slots,
             "late_jobs": one.late_jobs,
             "total_tardiness": one.total_tardiness,
             "max_stretch": one.max_stretch,
@@ -205,6 +215,6 @@ def figures_without_meaning(instance: Instance) -> frozenset[str]:
         found.add("cost")
     if all(job.due is None and job.deadline is None for job in instance.jobs):
         found |= {"late-jobs", "max-tardiness", "total-tardiness"}
-    if instance.preemption is None:
+    if not interrupts(instance):
         found.add("preemptions")
     return frozenset(found) - set(instance.objectives)

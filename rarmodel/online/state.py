@@ -79,7 +79,9 @@ class State:
     asks
         What each asks for of its places, with as many GPUs as `gpus` says; see `Asked`.
     interruptible
-        Whether running jobs may stop.
+        Whether some job may be interrupted.
+    preemptible
+        Whether each job may. One that may not goes on once it holds GPUs, whatever is decided.
     is_round
         Whether a round begins.
     remaining, length, iterations
@@ -119,6 +121,7 @@ class State:
     completed_service: Ints
     asks: tuple[Asked, ...]
     interruptible: bool
+    preemptible: npt.NDArray[np.bool_]
     is_round: bool
     problem: Instance
     remaining: Ints

@@ -19,6 +19,7 @@ from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
 from rarmodel.model.features import LEVELS, RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import Objective
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
@@ -96,7 +97,9 @@ def simulate(
         time=instance.time,
         schedule=schedule,
         report=report,
-        metrics=metrics_of(instance, played.jobs, played.stays, played.completion, played.slot),
+        metrics=metrics_of(
+            instance, played.jobs, played.stays, played.completion, played.slot, played.lost
+        ),
         preemptions=played.preemptions,
         decisions=played.decisions,
         seconds=perf_counter() - begun,
@@ -139,8 +142,9 @@ def _not_played(
 
 def notes_on(instance: Instance, policy: Policy) -> tuple[str, ...]:
     """What one should know of a policy on an instance, a line each."""
-    if policy.interrupts and instance.preemption is None:
-        note = "interrupts jobs where the instance has preemption; this one has none, so running "
+    if policy.interrupts and not interrupts(instance):
+        lacks = "this one has none" if instance.preemption is None else "here no job is preemptible"
+        note = f"interrupts jobs where the instance has preemption; {lacks}, so running "
         return (note + "jobs go on until they are complete",)
     return ()
 
@@ -195,7 +199,7 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     completions = np.empty_like(played.completion)
     completions[played.jobs.index] = played.completion
     held, rings = _held(instance, played.stays), _rings(instance, played)
-    may = "are not" if instance.preemption is None else "may be"
+    may = "may be" if interrupts(instance) else "are not"
     assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
     objectives: list[Objective] = registry.parts("objectives")
@@ -234,10 +238,13 @@ def _require_sound(instance: Instance, policy: Policy, played: Played, report: R
     """
     wrong = [one.message for one in report.violations if one.constraint not in LATE]
     pairs = zip(played.jobs.index.tolist(), played.completion.tolist(), strict=True)
-    for j, end in pairs:
+    for k, (j, end) in enumerate(pairs):
         name = instance.jobs[j].name
         if report.completion[name] != end:
             wrong.append(f"job {name!r} completes at slot {report.completion[name]}, not {end}")
+        if report.lost.get(name, 0) != played.lost[k]:
+            lost = report.lost.get(name, 0)
+            wrong.append(f"job {name!r} loses {lost} iterations, not {played.lost[k]}")
     if wrong:
         raise VerificationError(
             f"{policy.name} made a schedule that fails verification: " + "; ".join(wrong[:3])

@@ -198,18 +198,16 @@ def _openb(cells: Cells) -> TraceJob:
     )
 
 
+_TOLD = ("job type", "command")
+_STEPS = ("steps argument", "needs data", "total steps")
+_ORDER = ("GPUs", "priority", "SLO", "arrival")
 _GAVEL = (
-    "job type",
-    "command",
-    "directory",
-    "steps argument",
-    "needs data",
-    "total steps",
-    "GPUs",
-    "priority",
-    "SLO",
-    "arrival",
+    (*_TOLD, "directory", *_STEPS, *_ORDER),
+    (*_TOLD, *_STEPS, *_ORDER),
+    (*_TOLD, *_STEPS, "arrival", "GPUs"),
+    (*_TOLD, "steps argument", "total steps", "arrival", "GPUs"),
 )
+"""Layouts of Gavel's traces, the newest first: the repository has files of each."""
 
 
 def _gavel(cells: Cells) -> TraceJob:
@@ -228,6 +226,8 @@ def _gavel(cells: Cells) -> TraceJob:
 
 def _looks_like_gavel(cells: Cells) -> bool:
     numbers = ("total steps", "GPUs", "arrival")
+    if not cells["steps argument"].startswith("-"):
+        return False
     return all(text(cells, name) for name in numbers) and _are_numbers(cells, numbers)
 
 
@@ -329,7 +329,7 @@ PUBLISHED = (
         "pai",
         frozenset({"job_name", "inst_num", "start_time", "end_time", "plan_gpu"}),
         _pai,
-        header=_PAI,
+        headers=(_PAI,),
         looks=_looks_like_pai,
         beside={"plan_gpu": "it is in percent of a GPU, for each of inst_num instances"},
     ),
@@ -348,7 +348,7 @@ PUBLISHED = (
         "gavel",
         frozenset(),
         _gavel,
-        header=_GAVEL,
+        headers=_GAVEL,
         looks=_looks_like_gavel,
         summed_iterations=True,
     ),

@@ -186,10 +186,10 @@ def test_wider_instance_names_all_that_it_uses(instance: Instance) -> None:
 
 def test_amounts_of_what_an_instance_uses() -> None:
     data = instance_data(
-        job_data("a", release=-4, weight=3),
-        job_data("b", release=7, after=["a"], deadline=18, tenant="t"),
+        job_data("a", release=-4, weight=3, preemptible=False, checkpoint_iterations=3),
+        job_data("b", release=7, after=["a"], deadline=18, tenant="t", checkpoint_iterations=4),
         job_data("c", [1, 2], release=9, after=["b"], servers=["s1"], global_batch_size=2),
-        job_data("d", due=9, spread={"max_servers": 1}),
+        job_data("d", due=9, spread={"max_servers": 1}, checkpoint_iterations=None),
     )
     del data["jobs"][2]["batch_size"]
     data["tenants"] = [{"name": "t", "gpus": 3}]
@@ -214,7 +214,8 @@ def test_amounts_of_what_an_instance_uses() -> None:
         "rates within servers": "1 server with 600 Gbit/s",
         "reservations": "2 on 2 servers, from slot 3 on, 6 GPU slots and 1 for ever",
         "quotas": "'t' 3 GPUs, 1 job",
-        "preemption": "jobs may be interrupted, and take 30 s to continue",
+        "preemption": "jobs may be interrupted, and take 30 s to continue; "
+        "1 job may not; 1 job with checkpoints every 4 iterations; 1 job without checkpoints",
         "earlier submissions": "1 of 4 jobs, at slot -4",
         "due slots": "1 of 4 jobs, at slot 9",
         "weights": "weights 1 to 3",

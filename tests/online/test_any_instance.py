@@ -8,7 +8,7 @@ import pytest
 from depth import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from wide_instances import PLAYED, random_wide, steady
+from wide_instances import PLAYED, random_wide, steady, with_interruptions
 
 import rarmodel
 from rarmodel import registry
@@ -19,7 +19,6 @@ from rarmodel.model.features import LEVELS, RESERVATIONS, RING_SIZES
 from rarmodel.online.play import Played, play
 from rarmodel.online.verified_play import LATE, schedule_of, unsuitable
 from rarmodel.schema import Instance
-from rarmodel.schema.instance import Preemption
 from rarmodel.verifier import verify
 
 QUICK = [one.name for one in registry.parts("policies") if one.name != "replan"]
@@ -45,7 +44,7 @@ def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instanc
     if not preemption:
         return steady(instance)
     restore = random.choice([0.0, 1.0, 2.5]) * instance.time.slot_seconds
-    return instance.model_copy(update={"preemption": Preemption(restore_seconds=restore)})
+    return with_interruptions(random, instance, restore)
 
 
 @pytest.mark.parametrize("policy", QUICK)
@@ -78,6 +77,8 @@ def _agrees(instance: Instance, found: Played) -> None:
         report = verify(instance, schedule, slot_by_slot=slot_by_slot)
         assert [one for one in report.violations if one.constraint not in LATE] == []
         assert report.completion == ends
+        lost = zip(found.jobs.index.tolist(), found.lost.tolist(), strict=True)
+        assert report.lost == {instance.jobs[j].name: n for j, n in lost if n}
     carried_out = evaluate(instance, schedule).completion.tolist()
     assert carried_out == [ends[job.name] for job in instance.jobs]
 

@@ -16,7 +16,8 @@ from rarmodel.online import play as playing
 
 KEYS = [
     *("policy", "verified", "makespan", "mean_flow", "median_flow", "p95_flow", "p99_flow"),
-    *("max_flow", "mean_queueing", "utilisation", "preemptions", "restore_slots", "late_jobs"),
+    *("max_flow", "mean_queueing", "utilisation", "preemptions", "restore_slots"),
+    *("lost_iterations", "lost_slots", "late_jobs"),
     *("total_tardiness", "max_stretch", "finish_time_fairness", "seconds", "decisions"),
     *("bounds", "bounds_assume", "ratios"),
     *("stopped", "unfinished", "causes", "notes"),

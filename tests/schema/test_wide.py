@@ -333,6 +333,19 @@ FAULTS: list[tuple[str, Data, list[str]]] = [
         ["preemption.restore_seconds: -1; it must be at least 0"],
     ),
     (
+        "how a job is interrupted",
+        instance_data(
+            job_data("a", preemptible="no", checkpoint_iterations=0),
+            job_data("b", preemptible=None, checkpoint_iterations=2.5),
+        ),
+        [
+            "jobs[0].preemptible: 'no'; true or false is expected",
+            "jobs[0].checkpoint_iterations: 0; it must be at least 1",
+            "jobs[1].preemptible: null; true or false is expected",
+            "jobs[1].checkpoint_iterations: 2.5; a whole number is expected",
+        ],
+    ),
+    (
         "null for what has a default",
         {**with_job(release=None, after=None), "tenants": None},
         [
@@ -515,7 +528,7 @@ def everything() -> Data:
         release=-3,
         tenant="nlp",
     )
-    data["jobs"].append(
+    data["jobs"] += [
         job_data(
             "c",
             due=9,
@@ -526,8 +539,11 @@ def everything() -> Data:
             spread={"min_servers": 1, "max_servers": 2, "equal": True},
             gpus=[1, 2],
             global_batch_size=8,
-        )
-    )
+            preemptible=False,
+        ),
+        job_data("d", checkpoint_iterations=500),
+        job_data("e", checkpoint_iterations=None),
+    ]
     del data["jobs"][2]["batch_size"], data["time"]["horizon"]
     data["cluster"]["servers"][0]["intra_server_gbps"] = 300.0
     data["cluster"]["reservations"] = [

@@ -33,7 +33,7 @@ from rarmodel.model.features import (
 )
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.model.objectives import Value
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Instance, Preemption, Schedule
 from rarmodel.verifier import Report, Run, simulate, verify
 
 OBJECTIVES = (
@@ -79,7 +79,7 @@ def random_wide(
         if PREEMPTION.name in features:
             slots = random.choice([0, 0.4, 1, 1, 2, 2.5])
             data["preemption"] = {"restore_seconds": slots * data["time"]["slot_seconds"]}
-        for change in (_cluster, _jobs, _running):
+        for change in (_cluster, _jobs, _running, _interruptions):
             change(random, data, features)
         try:
             return parse_instance(data)
@@ -233,6 +233,33 @@ def _running(random: Random, data: dict[str, Any], features: Collection[str]) ->
             job["running"] = {"gpus": held, "iterations_done": done}
             job["release"] = min(0, job.get("release", 0))
             job.pop("after", None)
+
+
+def _interruptions(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    """Which jobs may be interrupted, and what they lose then."""
+    if PREEMPTION.name in features and random.random() < 0.7:
+        for job in data["jobs"]:
+            job.update(interruptions(random, job["iterations"]))
+
+
+def interruptions(random: Random, iterations: int) -> dict[str, Any]:
+    """Whether a job of so many iterations may be interrupted, and what it loses then."""
+    fields: dict[str, Any] = {}
+    if random.random() < 0.25:
+        fields["preemptible"] = False
+    if random.random() < 0.6:
+        some = [None, 1, 2, 3, 5, 10, max(1, iterations // 2), iterations + 1]
+        fields["checkpoint_iterations"] = random.choice(some)
+    return fields
+
+
+def with_interruptions(random: Random, instance: Instance, restore_seconds: float) -> Instance:
+    """The instance with preemption, and jobs that may not be interrupted, or lose work then."""
+    jobs = tuple(
+        job.model_copy(update=interruptions(random, job.iterations)) for job in instance.jobs
+    )
+    preemption = Preemption(restore_seconds=restore_seconds)
+    return instance.model_copy(update={"jobs": jobs, "preemption": preemption})
 
 
 @st.composite

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from depth import examples
 from hypothesis import assume, given
-from naive_segments import carried_out, same
+from naive_segments import begins_elsewhere, carried_out, same
 from resource_use import capacity, use
 from segmented import segmented
 
@@ -44,6 +44,7 @@ def test_completion_and_speeds_are_those_of_the_tiny_reading(problem: Problem) -
     standing = {v.slot for v in report.violations if v.constraint == "progress"}
     until = min((slot for slot in standing if slot is not None), default=LAST)
     assert told[:until] == course.speed[:until]
+    assert report.lost == course.lost
     if report.utilisation:
         for server in instance.cluster.servers:
             slots = sum(len(one.gpus.get(server.name, ())) for one in every(course.held))
@@ -70,6 +71,10 @@ def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
     expected = set()
     for one in schedule.assignments:
         job, end = jobs[one.job], course.completion[one.job]
+        if not job.preemptible and len(one.segments) > 1:
+            expected.add("preemption")
+        if not job.preemptible and begins_elsewhere(job, one.segments[0]):
+            expected.add("running")
         if any(segment.start >= end for segment in one.segments):
             expected.add("completed")
         if one.segments[0].start < job.release:

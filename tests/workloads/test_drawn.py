@@ -224,6 +224,19 @@ def test_prices_are_no_higher_for_slower_types() -> None:
     assert isinstance(paper("prices:per_gpu_hour=2").cluster.prices_per_gpu_hour, float)
 
 
+def test_some_jobs_are_never_interrupted_and_others_lose_work() -> None:
+    plain = rarmodel.generate("small", seed=3, jobs=20, features="preemption")
+    assert all(job.preemptible and job.checkpoint_iterations == 1 for job in plain.jobs)
+    asked = "preemption:unpreemptible=0.2,checkpoints=0.1..0.5,requeued=0.25"
+    jobs = rarmodel.generate("small", seed=3, jobs=20, features=asked).jobs
+    assert sum(not job.preemptible for job in jobs) == 4
+    others = [job for job in jobs if job.preemptible]
+    assert sum(job.checkpoint_iterations is None for job in others) == 4
+    for job in others:
+        if job.checkpoint_iterations is not None:
+            assert 0.09 < job.checkpoint_iterations / job.iterations < 0.51
+
+
 def test_slow_rates_within_servers_leave_every_job_its_progress() -> None:
     for seed in range(20):
         drawn = rarmodel.generate(

@@ -9,7 +9,7 @@ from rarmodel.schema import Instance
 from rarmodel.schema.base import NonNegative
 from rarmodel.schema.instance import Preemption as Allowed
 
-from .feature import Amounts, Drawn, Rng, Wholes, changed, drawn_from
+from .feature import Amounts, Drawn, Rng, Share, Shares, Wholes, changed, drawn_from, some, whole
 
 
 class Weights(Drawn):
@@ -56,7 +56,27 @@ class Preemption(Drawn):
     restore_seconds: NonNegative = 30.0
     """Seconds for which a job holds its GPUs without progress when it goes on."""
 
+    unpreemptible: Share = 0.0
+    """Share of the jobs that may not be interrupted."""
+
+    checkpoints: Shares = (0.0, 0.0)
+    """Least and greatest part of a job's iterations between two checkpoints; 0: after each one."""
+
+    requeued: Share = 0.0
+    """Share of the jobs that may be interrupted, and then begin anew."""
+
     def draw(self, instance: Instance, rng: Rng) -> Instance:
-        """Allow interruptions."""
+        """Allow interruptions, and draw what they cost."""
+        jobs = range(len(instance.jobs))
+        updates: dict[int, dict[str, object]] = {j: {} for j in jobs}
+        firm = some(rng, jobs, self.unpreemptible)
+        others = sorted(set(jobs).difference(firm))
+        anew = some(rng, others, self.requeued)
+        parts = drawn_from(rng, self.checkpoints, len(jobs))
+        for j in others:
+            if interval := whole(parts[j] * instance.jobs[j].iterations):
+                updates[j] = {"checkpoint_iterations": interval}
+        updates |= {j: {"preemptible": False} for j in firm}
+        updates |= {j: {"checkpoint_iterations": None} for j in anew}
         allowed = Allowed(restore_seconds=self.restore_seconds)
-        return instance.model_copy(update={"preemption": allowed})
+        return changed(instance, updates).model_copy(update={"preemption": allowed})

@@ -14,11 +14,12 @@ from rarmodel.workloads.gres import gpus_of_gres, has_slices
 from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
 from rarmodel.workloads.table_cells import CellError
+from rarmodel.workloads.topology_yaml import above_blocks, yaml_switches
 
 from .accounts import Association, Qos, associations_of, qos_of
 from .licences import Licence, licences_of
 from .partitions import Partition, mode_of, preempting
-from .records import lines
+from .records import Line, lines
 from .slurm_jobs import (
     ENDED,
     HOLDING,
@@ -40,6 +41,7 @@ _AWAY = re.compile(
 )
 
 
+_BLOCK_KEYS = frozenset(("BlockName", "BlockIndex", "Nodes", "BlockSize"))
 BELOW_NO_SWITCH = "below no switch, so Slurm places no job there"
 """Why a node is away that Slurm's topology does not have."""
 
@@ -345,20 +347,24 @@ def _partitions(
 
 
 def _topology(text: str, nodes: Mapping[str, Node], problems: list[Problem]) -> Topology:
-    """The switches of `scontrol show topology` above nodes with GPUs."""
-    known = lines(text, "SwitchName")
-    if not known:
+    """The switches of `scontrol show topology` above nodes with GPUs; blocks are switches, too."""
+    if re.match(r"(---\s+)?- topology:", text):
+        switches = yaml_switches(text, "topology", expand)
+    elif blocks := lines(text, "BlockName", keys=_BLOCK_KEYS):
+        switches = above_blocks([*_switches(blocks, problems)])
+    else:
+        switches = [*_switches(lines(text, "SwitchName"), problems)]
+    if not switches:
         return Topology(None, (), ())
-    switches = [
-        Switch(
-            f"topology: switch {line.name!r}",
-            line.name,
-            _hosts(value(line.values, "Nodes"), "topology", problems),
-            _hosts(value(line.values, "Switches"), "topology", problems),
-        )
-        for line in known
-    ]
     return topology_of(switches, nodes, problems, keeps_outside=True)
+
+
+def _switches(known: Iterable[Line], problems: list[Problem]) -> Iterator[Switch]:
+    for line in known:
+        nodes, below = (
+            _hosts(value(line.values, key), "topology", problems) for key in ("Nodes", "Switches")
+        )
+        yield Switch(f"topology: switch {line.name!r}", line.name, nodes, below)
 
 
 def _reserved(text: str, problems: list[Problem]) -> Iterator[Reserved]:

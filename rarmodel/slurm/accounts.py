@@ -10,10 +10,32 @@ from rarmodel.workloads.table_cells import CellError
 
 from .partitions import mode_of
 
+_DEFAULT_QOS = (
+    *("Name", "Priority", "GraceTime", "Preempt", "PreemptExemptTime", "PreemptMode", "Flags"),
+    *("UsageThres", "UsageFactor", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs"),
+    *("GrpSubmit", "GrpWall", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MaxTRESPU"),
+    *("MaxJobsPU", "MaxSubmitPU", "MaxTRESPA"),
+)
+_LAST_QOS = ("MaxJobsPA", "MaxSubmitPA", "MinTRES")
+_DEFAULT_ASSOCIATIONS = (
+    *("Cluster", "Account", "User", "Partition", "Share", "Priority", "GrpJobs", "GrpTRES"),
+    *("GrpSubmit", "GrpWall", "GrpTRESMins", "MaxJobs", "MaxTRES", "MaxTRESPerNode", "MaxSubmit"),
+    *("MaxWall", "MaxTRESMins", "QOS", "Def QOS", "GrpTRESRunMins"),
+)
 QOS = ("Name", "Priority", "Preempt", "PreemptMode", "GrpTRES", "MaxTRESPU", "MaxTRESPA", "MaxTRES")
 """Columns of `sacctmgr -nP show qos` in a recording."""
 ASSOCIATIONS = ("Cluster", "Account", "User", "Partition", "ParentName", "GrpTRES", "MaxTRES")
 """Columns of `sacctmgr -nP show assoc` in a recording."""
+_LAYOUTS = {
+    "Name": (
+        QOS,
+        (*_DEFAULT_QOS, *_LAST_QOS),
+        (*_DEFAULT_QOS, "MaxTRESRunMinsPA", "MaxTRESRunMinsPU", *_LAST_QOS),
+    ),
+    "Cluster": (ASSOCIATIONS, _DEFAULT_ASSOCIATIONS),
+}
+"""By first column, the layouts that are told apart by their numbers of columns: those of a
+recording, and what `sacctmgr` prints by default."""
 
 
 class Qos(NamedTuple):
@@ -49,8 +71,8 @@ class Association(NamedTuple):
 
 
 def qos_of(text: str) -> Iterator[tuple[str, Qos]]:
-    """The QOS in the output of `sacctmgr -nP show qos`, of the columns `QOS`."""
-    for row in _rows(text, QOS):
+    """The QOS in the output of `sacctmgr -nP show qos`, of the columns `QOS` or by default."""
+    for row in _rows(text, "Name"):
         mode = row["PreemptMode"]
         yield (
             row["Name"],
@@ -71,17 +93,20 @@ def associations_of(text: str, cluster: str) -> Iterator[tuple[tuple[str, str, s
 
     Those of a whole account have no user.
     """
-    for row in _rows(text, ASSOCIATIONS):
+    for row in _rows(text, "Cluster"):
         if row["Cluster"] in {cluster, ""}:
             key = row["Account"], row["User"], row["Partition"]
-            parent = row["ParentName"]
+            parent = row.get("ParentName", "")
             yield key, Association(parent, _gpus(row["GrpTRES"]), _gpus(row["MaxTRES"]))
 
 
-def _rows(text: str, columns: tuple[str, ...]) -> Iterator[Mapping[str, str]]:
+def _rows(text: str, first: str) -> Iterator[Mapping[str, str]]:
+    """Rows by column; those of a header and of other numbers of columns are skipped."""
+    layouts = {len(columns): columns for columns in _LAYOUTS[first]}
     for line in text.splitlines():
         cells = line.split("|")
-        if len(cells) == len(columns):
+        columns = layouts.get(len(cells))
+        if columns is not None and cells[0] != first:
             yield dict(zip(columns, cells, strict=True))
 
 

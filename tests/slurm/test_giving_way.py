@@ -208,3 +208,18 @@ def test_recordings_keep_qos_and_associations(tiers: Outputs, tmp_path: Path) ->
     assert again["qos"] == queue.outputs["qos"]
     assert again["assoc"] == queue.outputs["assoc"]
     assert read(again).instance.resources
+
+
+@pytest.mark.parametrize("further", [0, 2])
+def test_what_sacctmgr_prints_by_default_is_read_too(tiers: Outputs, further: int) -> None:
+    """Without a format: 26 columns of a QOS, two more since 25.05, and 20 of an association."""
+    qos = ["normal", "7", "00:00:00", "", "", "cluster", "", "", "1.0", "gres/gpu=32"]
+    qos += [""] * 9 + ["gres/gpu=30"] + [""] * (6 + further)
+    assoc = ["lab", "vision", "root", "", "1", "", "", "gres/gpu=4", *[""] * 12]
+    reading = read(limited(tiers, "|".join(qos) + "\n", "|".join(assoc) + "\n"))
+    assert {one.name: one.windows[0].capacity for one in reading.instance.resources} == {
+        "QOS normal": 32,
+        "user root in QOS normal": 30,
+    }
+    alone = read(limited(tiers, assoc="|".join(assoc).replace("=4", "=31") + "\n"))
+    assert [one.name for one in alone.instance.resources] == ["user root of account vision"]

@@ -78,7 +78,7 @@ def test_pictures_have_slurms_names(queue: Replayed) -> None:
 def test_a_page_that_cannot_be_made_is_refused_before_planning(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_: object, **__: object) -> object:
         raise AssertionError("planned")
 
     monkeypatch.setattr("rarmodel.slurm.plan", fail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 FINE, UNSOLVED = 0, 1
 CHOICES = (
     *("partition", "profiles", "cluster", "slot_seconds", "default_seconds"),
-    *("whose", "named", "operator"),
+    *("whose", "named", "operator", "gpu_speeds"),
 )
 LIMITS = ("method", "formulation", "time_limit", "iterations", "threads", "seed")
 
@@ -98,6 +99,13 @@ READING = together(
         RATES,
         file="rates and contention, such as `rarmodel calibrate` writes",
     ),
+    click.option(
+        "--gpu-speed",
+        "gpu_speeds",
+        metavar="TYPE=FACTOR,…",
+        help="How fast GPUs are in comparison, such as h100=2,v100=0.5. Without it a ring of "
+        "several nodes stays on one type.",
+    ),
 )
 SOLVING = together(
     click.option(
@@ -131,7 +139,19 @@ def _choices(options: dict[str, Any]) -> dict[str, Any]:
     """Options of a reading, taken out of all options."""
     found = {name: options.pop(name) for name in CHOICES}
     file, rates = merged("--cluster", found["cluster"])
-    return found | {"cluster": file, "rates": rates}
+    return found | {"cluster": file, "rates": rates, "gpu_speeds": _speeds(found["gpu_speeds"])}
+
+
+def _speeds(text: str | None) -> dict[str, float]:
+    """Factors by type of GPU."""
+    found: dict[str, float] = {}
+    for part in text.split(",") if text else ():
+        kind, _, factor = (word.strip() for word in part.partition("="))
+        if not kind or kind in found or not re.fullmatch(r"\d+(\.\d+)?", factor):
+            told = "a factor for each type is expected, such as h100=2,v100=0.5"
+            raise UsageError(f"--gpu-speed {text!r}: {told}")
+        found[kind] = float(factor)
+    return found
 
 
 def _limits(options: dict[str, Any]) -> dict[str, Any]:
@@ -216,6 +236,11 @@ def plan(
         raise UsageError("INSTANCE and --from exclude each other; choose one")
     problem = room.read(source, **choices) if instance is None else sources.load_instance(instance)
     queue = problem.instance if isinstance(problem, room.Reading) else problem
+    if form == "html" and (caveats := room.caveats_of(queue)):
+        raise UsageError(
+            f"{picture}: a page tells a gap, and this plan claims none: {caveats[0]}; "
+            "name a file that ends in .png, .svg or .pdf"
+        )
     with progress() as (name, report):
         by_default = None if "iterations" in limits else SEARCH_SECONDS
         name(
@@ -227,20 +252,15 @@ def plan(
     if output is not None:
         write_json(files.to_json(made.schedule), output)
     if picture is not None:
-        if made.caveats and form == "html":
-            raise UsageError(
-                f"{picture}: a page tells a gap, and this plan claims none: {made.caveats[0]}; "
-                "name a file that ends in .png, .svg or .pdf"
-            )
+        drawn_instance, shown = made.named()
         colour = "tenant" if len(made.instance.tenants) > 1 else "size"
         if form == "html":
-            drawn = plotting.report(made.instance, made.schedules, colour=colour).encode()
+            drawn = plotting.report(drawn_instance, shown, colour=colour).encode()
         else:
             from rarmodel.drawing import headed, image_of  # noqa: PLC0415 - an extra
 
-            shown, claimed = made.schedules, not made.caveats
             chart = plotting.plot(
-                made.instance, shown, parts=["gantt"], bound=claimed, colour=colour
+                drawn_instance, shown, parts=["gantt"], bound=not made.caveats, colour=colour
             )
             drawn = image_of(headed(chart, made.headline()), form)
         files.write_bytes(picture, drawn)
@@ -262,6 +282,9 @@ def _form(picture: str | None) -> str:
     if form not in FORMS:
         raise UsageError(f"{picture}: a file that ends in .png, .svg, .pdf or .html is expected")
     files.check_writable(picture)
+    from rarmodel.drawing.extra import require_extra  # noqa: PLC0415 - an extra
+
+    require_extra()
     return form
 
 
@@ -402,27 +425,45 @@ def _show_applied(applied: Applied, *, carried_out: bool, printed: bool) -> None
 @READING
 @objective_option("Objective to minimise")
 @SOLVING
+@click.option("--log", metavar="FILE", help="Append what is printed to this file, too.")
+@JSON
 def watch(
     every: str,
     threshold: float,
     most: int,
     looks: int | None,
     objective: str | list[str] | None,
+    log: str | None,
+    as_json: bool,  # noqa: FBT001
     **options: Any,
 ) -> int:
     """Plan the queue again as it changes, and hand back each job shortly before its start.
 
-    Each command is printed before it runs. Ctrl-C ends the watch; held jobs stay held.
+    Each command is printed before it runs. Ctrl-C ends the watch; held jobs stay held. With --json
+    each line is an object with `time` and `text`.
     """
+    from rarmodel import files  # noqa: PLC0415
     from rarmodel import slurm as room  # noqa: PLC0415
 
     choices, limits = _choices(options), _limits(options)
+    if log is not None:
+        files.check_writable(log)
+
+    def tell(line: str) -> None:
+        """Print a line, which begins with its time."""
+        moment, _, text = line.partition(" ")
+        told = json.dumps({"time": moment, "text": text}) if as_json else line
+        answer(told)
+        if log is not None:
+            with Path(log).open("a", encoding="utf-8") as there:
+                there.write(f"{told}\n")
+
     room.watch(
         every=_seconds(every),
         threshold=threshold,
         most=most,
         looks=looks,
-        tell=answer,
+        tell=tell,
         limits=limits,
         objective=objective,
         **choices,

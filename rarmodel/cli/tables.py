@@ -81,7 +81,13 @@ DESCRIBED = _by_name(
 )
 """The same of descriptions."""
 PLANNED = _by_name(
-    words("user", 3), prose("GPUs"), numbers("by Slurm", 2), prose("why it waits", 1)
+    words("name", 4),
+    words("user", 3),
+    prose("GPUs"),
+    words("type", 6),
+    numbers("by Slurm", 2),
+    numbers("waits", 5),
+    prose("why it waits", 1),
 )
 """The same of plans for Slurm."""
 CAMPAIGN = _by_name(

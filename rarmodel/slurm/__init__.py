@@ -9,6 +9,7 @@
 from rarmodel.workloads.job_profile import Profile
 
 from .applying import Applied, StaleError
+from .caveats import caveats_of
 from .job_profiles import Rule, Rules, read_rules
 from .planning import Plan, Planned
 from .queue import Queue
@@ -30,6 +31,7 @@ __all__ = [
     "StaleError",
     "Watch",
     "apply",
+    "caveats_of",
     "plan",
     "read",
     "read_rules",

@@ -10,13 +10,14 @@ from typing import Any
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, listed
 from rarmodel.model.gpu_assignment import assign_gpus
-from rarmodel.schema import Assignment, Instance, Schedule
+from rarmodel.schema import Assignment, Instance, Job, Schedule
 from rarmodel.verifier import Report, verify
 from rarmodel.workloads.account import counted
 
 from .caveats import caveats_of
 from .counts import conflicts
 from .end_times import latest_start, overruns, past_deadline
+from .giving_way import verb_of
 from .permission import is_operator, why_not
 from .plan_changes import Command, Handed, handed, script
 from .preemption import interrupting
@@ -60,6 +61,8 @@ class Applied:
         line each.
     caveats
         What the plan does not know of this cluster, a sentence each.
+    interrupted
+        Running jobs that Slurm interrupts to start jobs of the plan, and what it does to them.
     divided
         Jobs whose tasks Slurm divides among the nodes, as the user is no operator.
     commands
@@ -78,6 +81,7 @@ class Applied:
     stale: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    interrupted: tuple[str, ...] = ()
     divided: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     differences: tuple[str, ...] = ()
@@ -102,6 +106,7 @@ class Applied:
         found = [f"{one}: check what starts" for one in self.caveats]
         found.append(f"{counted(len(self.plan), 'held job')} handed back, in order of start")
         found += [f"left held: {one}" for one in self.left]
+        found += [f"to start jobs of the plan, {one}" for one in self.interrupted]
         if self.late_seconds:
             late = duration(self.late_seconds)
             found.append(f"the plan's first start has passed: all start {late} later")
@@ -120,6 +125,7 @@ class Applied:
                     "job": one.job,
                     "nodes": [*one.nodes],
                     "gpus_per_node": one.per_node,
+                    "gpus": dict(zip(one.nodes, one.gpus, strict=True)),
                     "start": one.start.isoformat(),
                 }
                 for one in self.plan
@@ -128,6 +134,7 @@ class Applied:
             "untouched": [*self.untouched],
             "left_held": [*self.left],
             "caveats": [*self.caveats],
+            "interrupted": [*self.interrupted],
             "commands": [[*one] for one in self.commands],
             "differences": [*self.differences],
         }
@@ -228,10 +235,17 @@ def checked(
     return Applied(
         plan=tuple(plan),
         late_seconds=late.total_seconds(),
-        untouched=tuple(job.id for job in waiting if job.id not in jobs),
+        untouched=tuple(
+            job.id for job in waiting if job.id not in jobs and job.id not in reading.given
+        ),
         stale=tuple(stale.values()),
         left=tuple(held.values()),
         caveats=caveats_of(reading.instance),
+        interrupted=tuple(
+            f"Slurm {verb_of(one.mode)} job {name} for job {one.to}"
+            for name, one in reading.given.items()
+            if one.to in {handed_back.job for handed_back in plan}
+        ),
         divided=tuple(one.job for one in plan if one.is_divided),
         former=tuple(former_of(jobs[one.job], one, queue) for one in plan),
         report=report,
@@ -262,6 +276,8 @@ def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator
         if why := queue.why_lost(name):
             yield name, f"node {name} is lost: {why}"
     for one in schedule.assignments:
+        if one.job in reading.given:
+            continue  # Slurm interrupts it, and places it again.
         job = queue.jobs.get(one.job)
         gpus = {server: len(held) for server, held in one.gpus.items() if held}
         if job is None:
@@ -278,12 +294,17 @@ def _changed(schedule: Schedule, reading: Reading, choices: Choices) -> Iterator
         elif not isinstance(one, Assignment):
             told = "is interrupted by the plan, which Slurm cannot be told"
             yield one.job, f"job {one.job} {told}"
-        elif len({*gpus.values()}) > 1:
+        elif len({*gpus.values()}) > 1 and _is_equal(known[one.job]):
             told = "has unequal GPUs per node, which Slurm cannot be told"
             yield one.job, f"job {one.job} {told}"
         elif not fits(known[one.job], gpus):
             told = "changed: it no longer asks for the GPUs or nodes planned"
             yield one.job, f"job {one.job} {told}"
+
+
+def _is_equal(job: Job) -> bool:
+    """Whether a job has the same number of GPUs on each of its nodes."""
+    return job.spread is not None and job.spread.equal
 
 
 def _is_where(job: SlurmJob, nodes: set[str]) -> bool:

@@ -10,16 +10,21 @@ from dataclasses import replace
 from rarmodel.methods import Result
 from rarmodel.schema import Instance
 
-PREEMPTION = "Slurm may start jobs earlier by preemption, which the model does not know"
+PREEMPTION = (
+    "Slurm may start jobs earlier by preemption; rarmodel chose before it planned who gives way"
+)
 """Of a queue where Slurm interrupts jobs to start others."""
 TREES = "rarmodel chose a tree of switches for jobs that several had room for, before it planned"
 """Of a queue with trees that no switch joins."""
+
+TYPES = "rarmodel kept rings of several nodes on one type of GPU, which it chose before it planned"
+"""Of a queue where nothing is known of the speeds of types of GPU."""
 
 
 def caveats_of(instance: Instance) -> tuple[str, ...]:
     """The caveats of an instance."""
     told = instance.description or ""
-    return tuple(one for one in (PREEMPTION, TREES) if one in told)
+    return tuple(one for one in (PREEMPTION, TREES, TYPES) if one in told)
 
 
 def without_bound(result: Result) -> Result:

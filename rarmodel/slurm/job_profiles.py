@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 
 from rarmodel.errors import InputError
 from rarmodel.files import read_data
-from rarmodel.schema.base import Name, Record
+from rarmodel.schema.base import Name, Positive, Record
 from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.job_profile import Profile
 
@@ -54,6 +54,19 @@ class Rules(Record):
 
     profiles: Annotated[tuple[Rule, ...], Field(min_length=1)]
     """The rules, the most special first."""
+
+    gpu_speeds: dict[Name, Positive] | None = None
+    """How fast GPUs are in comparison, by type."""
+
+
+ASSUMED = {
+    "gradient_mb": 102.2,
+    "batch_size": 1,
+    "forward_ms_per_sample": 0.0,
+    "backward_ms": 87.8,
+}
+"""An iteration of a job of which nothing is known: it exchanges as `MIDDLE_MODEL` of the table
+does. More GPUs do not make it faster, as its duration says nothing about other ring sizes."""
 
 
 class Found(NamedTuple):

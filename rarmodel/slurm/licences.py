@@ -131,26 +131,39 @@ class LicencesLeft:
                     self.take(held, 0, until(job))
         self.take(+hidden, 0, until(None))
 
-    def resources_for(self, jobs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """The field `resources` of an instance of these jobs, as plain data, if they use some."""
+    def resources_for(self, jobs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The resources of an instance of these jobs, as plain data."""
         names = sorted({name for job in jobs for name in job.get("resources", ())})
-        found = [{"name": name, "capacity": self._capacity(name)} for name in names]
-        return {"resources": found} if found else {}
-
-    def _capacity(self, name: str) -> int | list[dict[str, Any]]:
-        """How many are left: a number, or windows if it changes."""
-        usable, changes = self._known[name].usable, self._changes[name]
-        steps: list[tuple[int, int]] = []
-        taken = 0
-        for slot in sorted(changes):
-            taken += changes[slot]
-            left = max(0, usable - taken)
-            if not steps or steps[-1][1] != left:
-                steps.append((slot, left))
-        if len(steps) == 1:
-            return usable
-        ends = [{"to": slot} for slot, _ in steps[1:]]
         return [
-            {"from": slot, **end, "capacity": left}
-            for (slot, left), end in zip(steps, [*ends, {}], strict=True)
+            {
+                "name": name,
+                "capacity": capacity_left(self._known[name].usable, self._changes[name]),
+            }
+            for name in names
         ]
+
+
+def capacity_left(usable: int, changes: Mapping[int, int]) -> int | list[dict[str, Any]]:
+    """How much is left of a resource: a number, or windows if it changes.
+
+    Parameters
+    ----------
+    usable
+        How much there is of it.
+    changes
+        By slot, slot 0 among them, how much more is taken from that slot on.
+    """
+    steps: list[tuple[int, int]] = []
+    taken = 0
+    for slot in sorted(changes):
+        taken += changes[slot]
+        left = max(0, usable - taken)
+        if not steps or steps[-1][1] != left:
+            steps.append((slot, left))
+    if len(steps) == 1:
+        return steps[0][1]
+    ends = [{"to": slot} for slot, _ in steps[1:]]
+    return [
+        {"from": slot, **end, "capacity": left}
+        for (slot, left), end in zip(steps, [*ends, {}], strict=True)
+    ]

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .accounts import Qos
 
 _HARMLESS = {"OFF", "GANG", "WITHIN", "(null)", ""}
 """Words of a `PreemptMode` that interrupt no job for one of a higher tier."""
+BY_QOS = "preempt/qos"
+"""The `PreemptType` by which jobs of some QOS interrupt those of others."""
 BY_TIER = "preempt/partition_prio"
 """The `PreemptType` by which jobs of partitions of higher tiers interrupt others."""
 
@@ -25,6 +31,8 @@ class Partition(NamedTuple):
     tier, mode
         Its `PriorityTier`, and what Slurm does to its jobs to start those of a higher tier; empty
         if it lets them run.
+    qos
+        The QOS whose limits all its jobs have; empty if there is none.
     """
 
     nodes: tuple[str, ...]
@@ -33,6 +41,7 @@ class Partition(NamedTuple):
     is_exclusive: bool
     tier: int = 1
     mode: str = ""
+    qos: str = ""
 
 
 def mode_of(text: str) -> str:
@@ -40,7 +49,9 @@ def mode_of(text: str) -> str:
     return ",".join(word for word in text.upper().split(",") if word not in _HARMLESS)
 
 
-def preempting(kind: str, partitions: Mapping[str, Partition]) -> str:
+def preempting(
+    kind: str, partitions: Mapping[str, Partition], qos: Mapping[str, Qos] = MappingProxyType({})
+) -> str:
     """How Slurm preempts jobs; empty if it does not.
 
     Parameters
@@ -49,6 +60,8 @@ def preempting(kind: str, partitions: Mapping[str, Partition]) -> str:
         `PreemptType` of Slurm's configuration; empty if a recording lacks it.
     partitions
         The partitions. A recording that lacks the type still has their modes.
+    qos
+        The QOS, if accounting tells them.
     """
     if kind == "preempt/none":
         return ""
@@ -61,6 +74,9 @@ def preempting(kind: str, partitions: Mapping[str, Partition]) -> str:
     if kind in {BY_TIER, ""}:
         told = (f"partition {high} before {low}" for high, low in pairs)
         return next(told, "")
+    if kind == BY_QOS and qos:
+        told = (f"QOS {high} before {low}" for high in qos for low in qos[high].preempts)
+        return next((one for one in told), "")
     return f"PreemptType={kind}"
 
 

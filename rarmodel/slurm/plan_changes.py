@@ -28,8 +28,8 @@ class Handed(NamedTuple):
         Its id.
     nodes
         Nodes, in the order of the cluster.
-    per_node
-        GPUs on each of them.
+    gpus
+        GPUs on each of them. Where they differ, Slurm divides the job's GPUs by what is free.
     start
         When it shall start.
     tasks
@@ -49,7 +49,7 @@ class Handed(NamedTuple):
 
     job: str
     nodes: tuple[str, ...]
-    per_node: int
+    gpus: tuple[int, ...]
     start: datetime
     tasks: int | None = None
     tasks_per_node: int | None = None
@@ -57,6 +57,11 @@ class Handed(NamedTuple):
     is_divided: bool = False
     by_task: bool = False
     latest: datetime | None = None
+
+    @property
+    def per_node(self) -> int | None:
+        """GPUs on each node; None where they differ."""
+        return self.gpus[0] if len({*self.gpus}) == 1 else None
 
     def wait(self) -> Command:
         """The command that tells Slurm when, which it refuses for a job that no longer waits.
@@ -74,13 +79,13 @@ class Handed(NamedTuple):
         can let it wait beside free ones: so both are written in full, or cleared.
         """
         kind = f"{self.gpu_type}:" if self.gpu_type else ""
-        nodes = len(self.nodes)
+        nodes, by_node = len(self.nodes), self.per_node is not None and not self.by_task
         return (
             *("scontrol", "update", f"jobid={self.job}"),
             *(f"numnodes={nodes}-{nodes}", f"nodelist={','.join(self.nodes)}"),
             *(() if self.tasks is None else (f"numtasks={self.tasks}",)),
             *(() if self.tasks_per_node is None else (f"taskspernode={self.tasks_per_node}",)),
-            *(() if self.by_task else (f"gres=gpu:{kind}{self.per_node}", "TresPerJob=")),
+            *((f"gres=gpu:{kind}{self.per_node}", "TresPerJob=") if by_node else ()),
         )
 
     def release(self) -> Command:
@@ -104,7 +109,7 @@ def handed(
     Parameters
     ----------
     schedule
-        The plan; every job has the same number of GPUs on each of its servers.
+        The plan.
     jobs
         Slurm's jobs that rarmodel touches, by id.
     starts
@@ -116,14 +121,13 @@ def handed(
     for one in schedule.assignments:
         if (job := jobs.get(one.job)) is not None:
             counts = {server: len(gpus) for server, gpus in one.gpus.items() if gpus}
-            (per_node,) = set(counts.values())
             tasks = _tasks(job, len(counts))
             free = tasks is not None and not job.tasks_per_node
             found.append(
                 Handed(
                     job=one.job,
                     nodes=tuple(counts),
-                    per_node=per_node,
+                    gpus=tuple(counts.values()),
                     start=starts[one.job],
                     tasks=None if tasks == whole_number(job.record, "NumTasks") else tasks,
                     tasks_per_node=tasks // len(counts) if tasks and free and operator else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import accumulate
@@ -14,17 +14,19 @@ from typing import Any
 from rarmodel.api.solving import solve
 from rarmodel.api.sources import Source, load_instance, with_objective
 from rarmodel.duration import duration
-from rarmodel.errors import NoScheduleError, listed
+from rarmodel.errors import NoScheduleError, listed, one_line
 from rarmodel.methods import Result
 from rarmodel.model.usage_limits import limits_of_jobs, usage_limits
 from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
 from rarmodel.workloads.account import counted
+from rarmodel.workloads.job_profile import MIDDLE_MODEL
 
 from .caveats import caveats_of, without_bound
 from .counts import within_counts
 from .deadlines import missed, within_deadlines, without_deadlines
 from .end_times import overruns
+from .host_lists import folded
 from .queue import Queue
 from .unavailable_gpus import SLURMS_ORDER
 
@@ -49,6 +51,10 @@ class Planned:
         Why it waits; empty if it does not.
     by_slurm
         Start in Slurm's own order; None if that places it nowhere.
+    name
+        Its name in Slurm; empty if that is not told.
+    gpu_types
+        Types of its GPUs, as far as they are known.
     """
 
     job: str
@@ -59,6 +65,8 @@ class Planned:
     wait_seconds: float
     why: str
     by_slurm: int | None
+    name: str = ""
+    gpu_types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,10 @@ class Plan:
         Jobs that Slurm's own order would start too late for their deadlines: Slurm ends them.
     caveats
         Why no bound is claimed, a sentence each; none if the bound says what it seems to.
+    names
+        Names of jobs in Slurm, by id; none if they are not told.
+    assumed
+        Jobs without a profile, for which rarmodel assumed one.
     """
 
     instance: Instance
@@ -94,6 +106,8 @@ class Plan:
     left: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
     @property
     def schedule(self) -> Schedule:
@@ -106,20 +120,85 @@ class Plan:
         by_slurm = self.slurm.schedule
         return (*([by_slurm] if by_slurm else []), self.schedule)
 
+    def named(self) -> tuple[Instance, tuple[Schedule, ...]]:
+        """The instance and `schedules` for pictures, with Slurm's names behind the ids of jobs."""
+        told = {job: f"{job} {name}" for job, name in self.names.items() if name}
+        jobs = tuple(
+            job.model_copy(
+                update={
+                    "name": told.get(job.name, job.name),
+                    "after": tuple(told.get(one, one) for one in job.after),
+                }
+            )
+            for job in self.instance.jobs
+        )
+        return self.instance.model_copy(update={"jobs": jobs}), tuple(
+            schedule.model_copy(
+                update={
+                    "assignments": tuple(
+                        one.model_copy(update={"job": told.get(one.job, one.job)})
+                        for one in schedule.assignments
+                    )
+                }
+            )
+            for schedule in self.schedules
+        )
+
     def rows(self) -> list[dict[str, str]]:
-        """A row for each waiting job, as text."""
+        """A row for each waiting job, as text; names and types only where they differ."""
+        names = len({one.name for one in self.jobs}) > 1
+        types = len({server.gpu_type for server in self.instance.cluster.servers}) > 1
         return [
             {
                 "job": one.job,
+                **({"name": one.name or NONE} if names else {}),
                 "user": one.user or NONE,
-                "GPUs": " + ".join(f"{n} on {', '.join(nodes)}" for n, nodes in _alike(one.gpus)),
+                "GPUs": " + ".join(f"{n} on {folded(nodes)}" for n, nodes in _alike(one.gpus)),
+                **({"type": ", ".join(one.gpu_types) or NONE} if types else {}),
                 "starts": self._clock(one.start),
                 "ends": self._clock(one.end),
                 "by Slurm": NONE if one.by_slurm is None else self._clock(one.by_slurm),
+                "waits": self._change(one),
                 "why it waits": one.why or NONE,
             }
             for one in self.jobs
         ]
+
+    def _change(self, one: Planned) -> str:
+        """How much longer or shorter a job waits than in Slurm's order."""
+        if one.by_slurm is None or one.by_slurm == one.start:
+            return NONE
+        seconds = self.instance.time.seconds(abs(one.start - one.by_slurm))
+        return f"{duration(seconds)} {'longer' if one.start > one.by_slurm else 'less'}"
+
+    def by_user(self) -> dict[str, float]:
+        """By user, how many seconds less their jobs wait on average than in Slurm's order."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for one in self.jobs:
+            if one.by_slurm is not None:
+                less = one.by_slurm - one.start
+                found[one.user].append(self.instance.time.seconds(abs(less)) * (-1) ** (less < 0))
+        return {user: fmean(several) for user, several in sorted(found.items()) if user}
+
+    def waiting_longer(self) -> list[str]:
+        """The jobs that wait longer than in Slurm's order, those that lose most first."""
+        late = [(one.start - one.by_slurm, one) for one in self.jobs if one.by_slurm is not None]
+        late = [pair for pair in late if pair[0] > 0]
+        return [one.job for _, one in sorted(late, key=lambda pair: (-pair[0], pair[1].job))]
+
+    def _fairness(self) -> Iterator[tuple[str, str]]:
+        """Who gains and who loses, as names and values."""
+        if (users := self.by_user()) and len(users) > 1:
+            told = (
+                f"{user} {duration(abs(less))} {'less' if less >= 0 else 'more'}"
+                for user, less in users.items()
+            )
+            yield "mean wait by user", ", ".join(told)
+        if longer := self.waiting_longer():
+            yield "waiting longer", f"{counted(len(longer), 'job')} ({listed(longer)})"
+        if self.assumed:
+            told_of = f"{counted(len(self.assumed), 'job')}, taken to exchange as {MIDDLE_MODEL}"
+            yield "no profile", told_of
 
     def head(self) -> list[str]:
         """Sentences to tell before anything else."""
@@ -141,7 +220,7 @@ class Plan:
             goals = {name: told.partition(" (at least")[0] for name, told in goals.items()}
         else:
             goals["gap"] = number(self.result.gap, ".2%")
-        lines = {**told, "gain": self._gain(), **goals}
+        lines = {**told, "gain": self._gain(), **dict(self._fairness()), **goals}
         if used := "; ".join(self._most_used()):
             lines["resources"] = used
         if self.ended:
@@ -159,7 +238,9 @@ class Plan:
             "jobs": [
                 {
                     "job": one.job,
+                    "name": one.name or None,
                     "user": one.user or None,
+                    "gpu_types": [*one.gpu_types],
                     "gpus": dict(one.gpus),
                     "start": one.start,
                     "end": one.end,
@@ -177,6 +258,9 @@ class Plan:
             "left_out": [*self.left],
             "ended_by_slurm": [*self.ended],
             "caveats": [*self.caveats],
+            "waiting_longer": self.waiting_longer(),
+            "seconds_less_by_user": self.by_user(),
+            "no_profile": [*self.assumed],
             "mean_wait_seconds": self._mean_wait(self.result),
             "mean_wait_seconds_by_slurm": self._mean_wait(self.slurm),
         }
@@ -253,6 +337,7 @@ def plan(
     method: str | None = None,
     formulation: str | None = None,
     queue: Queue | None = None,
+    assumed: Sequence[str] = (),
     **limits: Any,
 ) -> Plan:
     """Plan a queue, and place it in Slurm's own order for comparison.
@@ -265,6 +350,8 @@ def plan(
         As for `solve`.
     queue
         The queue of the instance, if the plan shall respect its processors and memory.
+    assumed
+        Its jobs without a profile.
 
     Raises
     ------
@@ -290,17 +377,25 @@ def plan(
     ends = result.report.completion if result.report else {}
     too_long = overruns(problem, _schedule(result), ends, queue) if queue else ()
     caveats = caveats_of(problem)
+    known = queue.jobs if queue else {}
+    names = {
+        job.name: one_line(known[job.name].record.get("JobName", ""))
+        for job in problem.jobs
+        if job.name in known
+    }
     if caveats:
         result, by_slurm = without_bound(result), without_bound(by_slurm)
     return Plan(
         problem,
         result,
         by_slurm,
-        tuple(_jobs(problem, result, by_slurm)),
+        tuple(_jobs(problem, result, by_slurm, names)),
         (*conflicts, *(told for _, told in too_long)),
         left,
         tuple(ended),
         caveats,
+        names,
+        tuple(job.name for job in problem.jobs if job.name in assumed),
     )
 
 
@@ -311,15 +406,20 @@ def _schedule(result: Result) -> Schedule:
     return result.schedule
 
 
-def _jobs(instance: Instance, result: Result, by_slurm: Result) -> list[Planned]:
+def _jobs(
+    instance: Instance, result: Result, by_slurm: Result, names: Mapping[str, str]
+) -> list[Planned]:
     schedule = _schedule(result)
     ends = result.report.completion if result.report else {}
     jobs = {job.name: job for job in instance.jobs}
     others = {a.job: a.start for a in by_slurm.schedule.assignments} if by_slurm.schedule else {}
     waits, reasons = _waits(instance, result), _Reasons(instance, schedule, ends)
+    types = {server.name: server.gpu_type for server in instance.cluster.servers}
     found = [
         Planned(
             job=one.job,
+            name=names.get(one.job, ""),
+            gpu_types=tuple(sorted({kind for name in one.gpus if (kind := types[name])})),
             user=jobs[one.job].tenant or "",
             gpus={server: len(gpus) for server, gpus in one.gpus.items()},
             start=one.start,

@@ -47,19 +47,19 @@ def interrupting(plan: Sequence[Handed], queue: Queue) -> Iterator[tuple[str, st
         job = queue.jobs[one.job]
         low = outranked(queue, [job])
         still = [other for other in there if other.may_run_at(one.start)]
-        for name in one.nodes:
+        for name, gpus in zip(one.nodes, one.gpus, strict=True):
             held = sum(other.gpus.get(name, 0) for other in still)
             in_the_way = [
                 other.job.id
                 for other in still
                 if name in other.gpus and low & {*other.job.partitions}
             ]
-            if in_the_way and held + one.per_node > queue.nodes[name].gpus:
+            if in_the_way and held + gpus > queue.nodes[name].gpus:
                 told = f"{listed(in_the_way)} may still run on {name}, and Slurm would preempt it"
                 yield one.job, f"job {one.job} would start at {one.start:%H:%M:%S} UTC: {told}"
                 break
         else:
-            there.append(_There(job, dict.fromkeys(one.nodes, one.per_node), one.start))
+            there.append(_There(job, dict(zip(one.nodes, one.gpus, strict=True)), one.start))
 
 
 class _There(NamedTuple):

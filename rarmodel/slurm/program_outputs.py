@@ -12,6 +12,8 @@ from pathlib import Path
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError
 from rarmodel.files import read_bytes, write_text
 
+from .accounts import ASSOCIATIONS, QOS
+
 Run = Callable[[Sequence[str]], str]
 """Runs a program with its arguments, and gives what it prints; raises `SlurmError`."""
 
@@ -33,10 +35,15 @@ HISTORY = (
     "--format=ElapsedRaw,User,Account,JobName",
 )
 """Earlier runs; a delimiter that nobody can guess keeps names from forging lines of their own."""
-OPTIONAL = {"topology", "reservation", "license", "sacct"}
+ACCOUNTING: Mapping[str, tuple[str, ...]] = {
+    "qos": ("sacctmgr", "-nP", "show", "qos", f"format={','.join(QOS)}"),
+    "assoc": ("sacctmgr", "-nP", "show", "assoc", f"format={','.join(ASSOCIATIONS)}"),
+}
+"""What is asked of Slurm's accounting, where there is one."""
+OPTIONAL = {"topology", "reservation", "license", "sacct", *ACCOUNTING}
 """Outputs that a cluster may not have; a recording may also lack `squeue`."""
 SETTINGS = {
-    *("ClusterName", "SlurmUser", "AccountingStorageType"),
+    *("ClusterName", "SlurmUser", "AccountingStorageType", "AccountingStorageEnforce"),
     *("PreemptType", "PreemptMode", "TopologyParam"),
 }
 """Settings of Slurm that a reading needs."""
@@ -103,6 +110,9 @@ def live(run: Run = run) -> dict[str, str]:
     if "accounting_storage/slurmdbd" in found["config"]:
         with suppress(SlurmError, UsageError):  # Without sacct no durations are learned.
             found["sacct"] = _history(run)
+        for name, command in ACCOUNTING.items():
+            with suppress(SlurmError, UsageError):
+                found[name] = run(command)
     return found
 
 
@@ -131,7 +141,7 @@ def recorded(folder: str | os.PathLike[str]) -> dict[str, str]:
         If a file that must be there is not, or cannot be read.
     """
     found, problems = dict[str, str](), list[Problem]()
-    for name in (*COMMANDS, "sacct"):
+    for name in (*COMMANDS, "sacct", *ACCOUNTING):
         path = Path(folder) / f"{name}.txt"
         try:
             if name not in {*OPTIONAL, "squeue"} or path.exists():

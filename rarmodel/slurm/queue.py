@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.workloads.gres import gpus_of_gres
+from rarmodel.workloads.gres import gpus_of_gres, has_slices
 from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
 from rarmodel.workloads.table_cells import CellError
+from rarmodel.workloads.topology_yaml import above_blocks, yaml_switches
 
+from .accounts import Association, Qos, associations_of, qos_of
 from .licences import Licence, licences_of
 from .partitions import Partition, mode_of, preempting
-from .records import lines
+from .records import Line, lines
 from .slurm_jobs import (
     ENDED,
     HOLDING,
@@ -28,7 +32,7 @@ from .slurm_jobs import (
     number_of,
     user_number,
 )
-from .slurm_values import moment, value, whole_number
+from .slurm_values import moment, shared_indices, value, whole_number
 
 # A node that is powered down is started for a job; one in maintenance is so until its reservation
 # ends.
@@ -37,6 +41,7 @@ _AWAY = re.compile(
 )
 
 
+_BLOCK_KEYS = frozenset(("BlockName", "BlockIndex", "Nodes", "BlockSize"))
 BELOW_NO_SWITCH = "below no switch, so Slurm places no job there"
 """Why a node is away that Slurm's topology does not have."""
 
@@ -49,13 +54,15 @@ class Node(NamedTuple):
     gpus, gpu_type
         Number of GPUs, and their type; empty if unknown.
     used
-        Number of GPUs that jobs hold, also jobs that Slurm does not show.
+        Number of GPUs that jobs hold, also jobs that Slurm does not show, and jobs of shares.
     cpus, memory_mb
         Processors, and memory in MB (2^20 bytes, as Slurm counts).
     features
         Features for constraints.
     away
         Why it takes no jobs; empty if it does.
+    is_sliced
+        Whether it has slices of GPUs beside whole ones. Slurm gives both to a job of no type.
     """
 
     name: str
@@ -66,6 +73,7 @@ class Node(NamedTuple):
     memory_mb: int
     features: frozenset[str]
     away: str
+    is_sliced: bool = False
 
 
 class Reserved(NamedTuple):
@@ -98,6 +106,14 @@ class Queue(NamedTuple):
         Jobs that are over, by id, for as long as Slurm tells of them.
     licences
         Licences of the cluster, by name; None if a recording lacks them.
+    sliced
+        Nodes with slices of GPUs (MIG) alone, which are left out.
+    qos, associations
+        QOS by name, and associations by account, user and partition, if accounting tells them.
+    has_limits
+        Whether Slurm enforces their limits.
+    preempt_type, preempt_mode
+        `PreemptType`, and what Slurm does to jobs that it preempts if nothing else says so.
     """
 
     name: str
@@ -113,6 +129,12 @@ class Queue(NamedTuple):
     unreadable: frozenset[str]
     ended: Mapping[str, SlurmJob]
     licences: Mapping[str, Licence] | None = None
+    sliced: tuple[str, ...] = ()
+    qos: Mapping[str, Qos] = MappingProxyType({})
+    associations: Mapping[tuple[str, str, str], Association] = MappingProxyType({})
+    has_limits: bool = False
+    preempt_type: str = ""
+    preempt_mode: str = ""
 
     def why_lost(self, node: str) -> str:
         """Why a node takes no jobs; empty if it does."""
@@ -154,28 +176,41 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         licences = dict(licences_of(told_of_licences, problems))
     if problems or now is None:
         raise InputError(problems)
+    name = _setting(config, "ClusterName") or "slurm"
+    qos = dict(qos_of(outputs.get("qos", "")))
+    enforced = {*_setting(config, "AccountingStorageEnforce").lower().split(",")}
     numbers = outputs.get("squeue")
     known = lines(outputs["job"], "JobId", NEEDED)
     if numbers is not None:
         real = {tuple(row.split()) for row in numbers.splitlines()}
         known = [line if number_of(line) in real else line._replace(values={}) for line in known]
     told = {line.name: [*jobs_of(line, nodes)] for line in known}
-    jobs = [job for several in told.values() for job in several]
+    jobs = [*_numbered([job for several in told.values() for job in several], nodes)]
     live = {job.id: job for job in jobs if job.state not in ENDED}
     return Queue(
-        name=_setting(config, "ClusterName") or "slurm",
+        name=name,
         now=now,
         slurm_user=user_number(_setting(config, "SlurmUser")),
         nodes=_without_idle_jobs(nodes, live.values()),
         partitions=partitions,
         parents=found.parents,
         trees=found.trees if len(found.trees) > 1 else (),
-        preempts=preempting(_setting(config, "PreemptType"), partitions),
+        preempts=preempting(_setting(config, "PreemptType"), partitions, qos),
         reserved=reserved,
         jobs=live,
         unreadable=frozenset(name for name, several in told.items() if not several),
         ended={job.id: job for job in jobs if job.state in ENDED},
         licences=licences,
+        qos=qos,
+        associations=dict(associations_of(outputs.get("assoc", ""), name)),
+        has_limits=bool(enforced & {"limits", "safe"}),
+        preempt_type=_setting(config, "PreemptType"),
+        preempt_mode=mode_of(default),
+        sliced=tuple(
+            line.name
+            for line in lines(outputs["node"], "NodeName")
+            if line.name not in nodes and has_slices(value(line.values, "Gres"))
+        ),
     )
 
 
@@ -227,6 +262,25 @@ def _without_idle_jobs(nodes: Mapping[str, Node], jobs: Iterable[SlurmJob]) -> d
     return left
 
 
+def _numbered(jobs: Sequence[SlurmJob], nodes: Mapping[str, Node]) -> Iterator[SlurmJob]:
+    """The jobs with GPUs numbered from 0 on each node: Slurm counts slices of GPUs among them."""
+    held: dict[str, set[int]] = defaultdict(set)
+    for job in jobs:
+        for name, gpus in job.held.items():
+            held[name] |= {*gpus}
+    new = {
+        name: {gpu: number for number, gpu in enumerate(sorted(gpus))}
+        for name, gpus in held.items()
+        if nodes[name].is_sliced
+    }
+    for job in jobs:
+        known = {
+            name: tuple(new[name][gpu] for gpu in gpus) if name in new else gpus
+            for name, gpus in job.held.items()
+        }
+        yield job._replace(held=known)
+
+
 def _setting(config: str, name: str) -> str:
     found = re.search(rf"^{name}\s*= (\S+)", config, re.MULTILINE)
     return found[1] if found else ""
@@ -252,6 +306,7 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
         state = record["State"]
         if not sum(gpus.values()) or "FUTURE" in state:
             continue
+        shared = len({*shared_indices(value(record, "GresUsed"))})
         away = ""
         if _AWAY.search(state):
             away = f"{state}: {value(record, 'Reason')}".removesuffix(": ")
@@ -262,11 +317,12 @@ def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
                 name=line.name,
                 gpus=sum(gpus.values()),
                 gpu_type=kinds,
-                used=sum(used.values()),
+                used=sum(used.values()) + shared,
                 cpus=cpus,
                 memory_mb=memory,
                 features=frozenset(value(record, "ActiveFeatures").split(",")),
                 away=away,
+                is_sliced=has_slices(value(record, "Gres")),
             ),
         )
 
@@ -285,25 +341,30 @@ def _partitions(
                 is_exclusive=line.values.get("OverSubscribe") == "EXCLUSIVE",
                 tier=whole_number(line.values, "PriorityTier") or 1,
                 mode=mode_of(line.values.get("PreemptMode", default)),
+                qos=value(line.values, "QoS"),
             ),
         )
 
 
 def _topology(text: str, nodes: Mapping[str, Node], problems: list[Problem]) -> Topology:
-    """The switches of `scontrol show topology` above nodes with GPUs."""
-    known = lines(text, "SwitchName")
-    if not known:
+    """The switches of `scontrol show topology` above nodes with GPUs; blocks are switches, too."""
+    if re.match(r"(---\s+)?- topology:", text):
+        switches = yaml_switches(text, "topology", expand)
+    elif blocks := lines(text, "BlockName", keys=_BLOCK_KEYS):
+        switches = above_blocks([*_switches(blocks, problems)])
+    else:
+        switches = [*_switches(lines(text, "SwitchName"), problems)]
+    if not switches:
         return Topology(None, (), ())
-    switches = [
-        Switch(
-            f"topology: switch {line.name!r}",
-            line.name,
-            _hosts(value(line.values, "Nodes"), "topology", problems),
-            _hosts(value(line.values, "Switches"), "topology", problems),
-        )
-        for line in known
-    ]
     return topology_of(switches, nodes, problems, keeps_outside=True)
+
+
+def _switches(known: Iterable[Line], problems: list[Problem]) -> Iterator[Switch]:
+    for line in known:
+        nodes, below = (
+            _hosts(value(line.values, key), "topology", problems) for key in ("Nodes", "Switches")
+        )
+        yield Switch(f"topology: switch {line.name!r}", line.name, nodes, below)
 
 
 def _reserved(text: str, problems: list[Problem]) -> Iterator[Reserved]:

@@ -44,6 +44,8 @@ class Choices:
         Rates of the network, and how rings slow each other down.
     rules
         Profiles of jobs.
+    gpu_speeds
+        How fast GPUs are in comparison, by type; none if that is not known.
     objective
         Objective of the instance.
     origin
@@ -68,6 +70,7 @@ class Choices:
     rates: Rates = field(default_factory=Rates)
     contention: Contention | None = None
     rules: Rules | None = None
+    gpu_speeds: Mapping[str, float] = field(default_factory=dict)
     objective: str | tuple[str, ...] = OBJECTIVE
     origin: datetime | None = None
     around: bool = True
@@ -80,6 +83,9 @@ class Choices:
         for name in ("slot_seconds", "default_seconds"):
             if not 1e-3 <= getattr(self, name) <= 1e9:
                 raise UsageError(f"{name} {getattr(self, name)}: 0.001 to 1e9 is expected")
+        for kind, factor in self.gpu_speeds.items():
+            if not 1e-3 <= factor <= 1e3:
+                raise UsageError(f"--gpu-speed: {kind} {factor:g}; 0.001 to 1000 is expected")
 
 
 def chosen(
@@ -89,6 +95,7 @@ def chosen(
     cluster: str | os.PathLike[str] | None = None,
     rates: Mapping[str, float] | None = None,
     contention: Mapping[str, float] | None = None,
+    gpu_speeds: Mapping[str, float] | None = None,
     objective: str | Sequence[str] | None = None,
     slot_seconds: float = SLOT_SECONDS,
     default_seconds: float = DEFAULT_SECONDS,
@@ -106,6 +113,9 @@ def chosen(
         A file with rates and contention but without servers, as `calibrate` writes it.
     rates, contention
         Values that differ from the file, or from the defaults of `Rates` and of `import`.
+    gpu_speeds
+        How fast GPUs are in comparison, by type, such as `{"h100": 2, "v100": 0.5}`; by default
+        what the profiles say.
 
     Raises
     ------
@@ -114,6 +124,7 @@ def chosen(
     UsageError
         If a value is out of its range.
     """
+    rules = profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles)
     made = rates_of(None if cluster is None else os.fspath(cluster), rates, contention)
     return Choices(
         partition=partition,
@@ -123,7 +134,8 @@ def chosen(
         default_seconds=default_seconds,
         rates=made[0],
         contention=made[1],
-        rules=profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles),
+        rules=rules,
+        gpu_speeds=gpu_speeds or (rules.gpu_speeds if rules else None) or {},
         objective=_objective(objective),
         user=os.geteuid(),
         operator=operator,

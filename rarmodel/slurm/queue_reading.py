@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -19,13 +20,15 @@ from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.account import counted
 from rarmodel.workloads.cluster_rates import cluster_of
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
-from rarmodel.workloads.job_profile import slots_of_work
+from rarmodel.workloads.job_profile import MIDDLE_MODEL, slots_of_work
 from rarmodel.workloads.switch_trees import Dealing
 
-from .caveats import PREEMPTION, TREES
+from .caveats import PREEMPTION, TREES, TYPES
 from .end_times import latest_start
 from .expected_durations import Estimate, History, estimate_of, history_of
-from .job_profiles import Found, profile_for
+from .giving_way import Given, giving_way, rank, verb_of, without_given
+from .gpu_limits import GpuLimits, held_outside
+from .job_profiles import ASSUMED, Found, profile_for
 from .licences import LicencesLeft
 from .permission import why_not
 from .preemption import outranked
@@ -41,10 +44,15 @@ from .requests import (
     throttled,
     within,
 )
-from .slurm_jobs import HOLDING, SlurmJob
+from .ring_parts import parts_of, speeds_of
+from .slurm_jobs import HOLDING, SlurmJob, holds_parts
 from .slurm_values import value
 from .unavailable_gpus import Expected, away, expected_by_slurm, hidden
 
+NO_PROFILE = f"no profile, so they exchange as {MIDDLE_MODEL} does"
+"""What the account says of jobs for which a profile is assumed."""
+MOST_RANKS = 2
+"""Most steps by which the tiers of jobs multiply their weights."""
 Fields = dict[str, Any]
 """A job of the model as plain data."""
 
@@ -64,6 +72,8 @@ class Reading(NamedTuple):
         Ids of waiting jobs that are planned around.
     notes
         Jobs by what was assumed of them, or by why they were left out.
+    given
+        Running jobs that give way to urgent ones.
     """
 
     instance: Instance
@@ -71,6 +81,12 @@ class Reading(NamedTuple):
     mine: tuple[str, ...]
     others: tuple[str, ...]
     notes: Mapping[str, Sequence[str]]
+    given: Mapping[str, Given] = MappingProxyType({})
+
+    @property
+    def assumed(self) -> Sequence[str]:
+        """The jobs without a profile that are taken to exchange as the middle one."""
+        return self.notes.get(NO_PROFILE, ())
 
     def lines(self) -> list[str]:
         """The account in lines."""
@@ -84,12 +100,16 @@ class Reading(NamedTuple):
         )
         told = [_told(note, ids) for note, ids in self.notes.items() if ids]
         if unseen := sum(hidden(self.queue).values()):
-            known = "held by jobs that Slurm does not show you, or that cannot be read"
+            known = "held by jobs that Slurm does not show you, that cannot be read, or in shares"
             told.append(
                 f"{counted(unseen, 'GPU')}: {known}; taken to be away for --default-seconds"
             )
         if outside := self.queue.outside:
             told.append(f"{counted(len(outside), 'node')}: {BELOW_NO_SWITCH} ({listed(outside)})")
+        if sliced := self.queue.sliced:
+            told.append(
+                f"{counted(len(sliced), 'node')}: slices alone, left out ({listed(sliced)})"
+            )
         if trees := self.queue.trees:
             roots = listed([tree.root for tree in trees])
             told.append(f"{len(trees)} trees of switches that no switch joins ({roots})")
@@ -141,8 +161,7 @@ def read(outputs: Mapping[str, str], choices: Choices | None = None) -> Reading:
     """Make an instance from Slurm's outputs, by name as in `outputs.COMMANDS`.
 
     A job's iterations are its greatest speed times its duration, so that it takes that duration
-    alone in its best placement. A job without a profile exchanges nothing: each of its iterations
-    is a slot, wherever it runs.
+    alone in its best placement. A job without a profile exchanges as `ASSUMED`.
 
     Raises
     ------
@@ -169,7 +188,14 @@ class _Reader:
         pending = (job for job in queue.jobs.values() if job.state == "PENDING")
         self.priorities = {job.priority for job in pending if not job.is_held}
         nodes = {name: node.gpus for name, node in self.queue.nodes.items()}
-        self.dealing = Dealing(self.queue.trees, nodes)
+        self.speeds = speeds_of(self.queue, choices.gpu_speeds)
+        self.parts = parts_of(self.queue, self.speeds)
+        self.dealing = Dealing(self.parts.parts, nodes)
+        self.chosen = set[tuple[str, str]]()
+        self.without_exchange = set[str]()
+        self.given: Mapping[str, Given] = {}
+        self.importance: Mapping[tuple[int, int], int] = {}
+        self.limits = GpuLimits(queue)
         self.outranked = set[str]()
         self.everywhere = queue.jobs  # Jobs of other partitions hold licences, too.
         self.licences = LicencesLeft(queue.licences)
@@ -178,21 +204,21 @@ class _Reader:
 
     def reading(self) -> Reading:
         """The instance and its account."""
+        self._let_give_way()
         jobs = self.queue.jobs.values()
         running = [job for job in jobs if job.state in HOLDING and job.held]
-        idle = [job.id for job in jobs if job.state in HOLDING and not job.held]
-        waiting = sorted(
-            (job for job in jobs if job.state == "PENDING"),
-            key=lambda job: (-job.priority, job.record["SubmitTime"], _number(job.id)),
-        )
+        idle = [job for job in jobs if job.state in HOLDING and not job.held]
+        of_parts = [job.id for job in idle if holds_parts(job)]
+        waiting = self._ranked()
         left = [job.id for job in jobs if job.state not in {*HOLDING, "PENDING"}]
         unreadable = sorted(self.queue.unreadable)
         self.notes |= {
             "cannot be read: Slurm's output does not say what they are": unreadable,
-            "running without GPUs, left out": idle,
+            "running on parts of GPUs (slices, shards), left out": of_parts,
+            "running without GPUs, left out": [job.id for job in idle if job.id not in of_parts],
             "neither waiting nor running, left out": left,
         }
-        mine = [job for job in waiting if not why_not(job, self.queue, self.choices)]
+        mine = self._mine(waiting)
         self.outranked = outranked(self.queue, mine)
         for name in sorted(self.choices.named - {job.id for job in mine}):
             job = self.queue.jobs.get(name)
@@ -200,21 +226,25 @@ class _Reader:
             self.notes[f"named, but {why}"].append(name)
         planned, others = waiting, list[SlurmJob]()
         if self.choices.whose == "mine" or (self.choices.whose is None and mine):
-            planned = mine
-            others = [job for job in waiting if not job.is_held]
+            planned = [job for job in waiting if job in mine or job.id in self.given]
+            others = [job for job in waiting if not job.is_held and job.id not in self.given]
             for job in waiting:
                 if job.is_held and (why := why_not(job, self.queue, self.choices)):
                     self.notes[f"left out: {why}"].append(job.id)
         self.licences.take_held(
             self.everywhere.values(), {job.id for job in running}, self._held_until
         )
+        for job, gpus in held_outside(self.everywhere.values(), {job.id for job in running}):
+            self.limits.take(self.limits.of(job), gpus, 0, self._held_until(job))
         fields = [self._running(job) for job in running]
         for given, job in zip(fields, running, strict=True):
             left = given["iterations"] - given["running"]["iterations_done"]
             self.dealing.load(job.held, given["gpus"] * left * self.choices.slot_seconds)
         cluster = self._with_reservations(self._cluster())
         if self.choices.around:
-            cluster = self._around(cluster, running, fields, others)
+            urgent = {one.to for one in self.given.values()}
+            first = [job for job in planned if job.id in urgent]
+            cluster = self._around(cluster, running, fields, [*first, *others])
         known = by_number([*running, *planned])
         fields += [one for job in planned if (one := self._waiting(job, known))]
         instance = self._instance(fields, cluster)
@@ -225,7 +255,46 @@ class _Reader:
             mine=tuple(job.id for job in mine if job.id in used),
             others=tuple(job.id for job in others),
             notes={note: [*dict.fromkeys(ids)] for note, ids in self.notes.items()},
+            given=self.given,
         )
+
+    def _ranked(self) -> list[SlurmJob]:
+        """The waiting jobs in Slurm's order."""
+        return sorted(
+            (job for job in self.queue.jobs.values() if job.state == "PENDING"),
+            key=lambda job: (
+                *(-one for one in rank(self.queue, job)),
+                -job.priority,
+                job.record["SubmitTime"],
+                _number(job.id),
+            ),
+        )
+
+    def _mine(self, waiting: Iterable[SlurmJob]) -> list[SlurmJob]:
+        """The waiting jobs that rarmodel may touch."""
+        return [
+            job
+            for job in waiting
+            if job.id not in self.given and not why_not(job, self.queue, self.choices)
+        ]
+
+    def _let_give_way(self) -> None:
+        """Let running jobs give way to the urgent ones that are planned, as Slurm will."""
+        waiting = self._ranked()
+        mine = self._mine(waiting)
+        if self.choices.whose == "mine" or (self.choices.whose is None and mine):
+            waiting = mine
+        self.given = giving_way(self.queue, waiting)
+        for name, one in self.given.items():
+            note = f"give way: Slurm {verb_of(one.mode)} them to start urgent jobs"
+            self.notes[note].append(name)
+        self.queue = without_given(self.queue, self.given)
+        gone = {*self.given} - {*self.queue.jobs}
+        changed = {name: self.queue.jobs[name] for name in self.given if name not in gone}
+        kept = {name: job for name, job in self.everywhere.items() if name not in gone}
+        self.everywhere = {**kept, **changed}
+        ranks = sorted({rank(self.queue, job) for job in self.queue.jobs.values()})
+        self.importance = {one: min(i, MOST_RANKS) for i, one in enumerate(ranks)}
 
     def _around(
         self,
@@ -234,7 +303,14 @@ class _Reader:
         fields: list[Fields],
         others: list[SlurmJob],
     ) -> Cluster:
-        """The cluster, with the GPUs that jobs will hold which only Slurm places."""
+        """The cluster, with the GPUs that jobs will hold which only Slurm places.
+
+        Before these go the urgent jobs to which others give way; they are planned, and so only
+        keep the others from the room that they get.
+        """
+        urgent = {one.to for one in self.given.values()}
+        if all(job.id in urgent for job in others):
+            return cluster
         known = by_number([*running, *others])
         waiting = [one for job in others if (one := self._waiting(job, known))]
         for placed in waiting:
@@ -242,13 +318,16 @@ class _Reader:
         if not waiting:
             return cluster
         first = self._instance(fields + waiting, cluster)
-        names = {one["name"] for one in waiting} & {job.name for job in first.jobs}
+        names = {one["name"] for one in waiting} & {job.name for job in first.jobs} - urgent
         try:
-            expected = expected_by_slurm(first)
+            expected = [one for one in expected_by_slurm(first) if one.job not in urgent]
             cluster = self._with_reservations(self._cluster(), expected)
-            asked = {one["name"]: one.get("resources", {}) for one in waiting}
+            asked = {one["name"]: one for one in waiting}
             for other in expected:
-                self.licences.take(asked[other.job], other.start, other.end)
+                wanted, slots = asked[other.job], (other.start, other.end)
+                self.licences.take(wanted.get("resources", {}), *slots)
+                limits = wanted.get("resources_per_gpu", {})
+                self.limits.take(limits, sum(other.gpus.values()), *slots)
             note = "not held: planned around, where Slurm is expected to start them"
         except NoScheduleError:
             note = "not held, and not planned around: they can never all run"
@@ -291,8 +370,6 @@ class _Reader:
         by_iterations = found.profile.iterations is not None
         origin = f"iterations of {found.origin}" if by_iterations else estimate.origin
         self.notes[f"duration from {origin}"].append(job.id)
-        if not found.profile.exchanges:
-            self.notes["no profile, so they exchange nothing"].append(job.id)
         return estimate
 
     def _held_until(self, job: SlurmJob | None) -> int:
@@ -312,19 +389,38 @@ class _Reader:
 
     # Jobs ----------------------------------------------------------------------------------------
 
-    def _content(self, job: SlurmJob, size: int, gpu_type: str, *, moldable: bool) -> Fields:
-        """Fields of a job's work, with iterations still to be set."""
+    def _content(
+        self, job: SlurmJob, size: int, gpu_type: str, *, moldable: bool, is_local: bool
+    ) -> Fields:
+        """Fields of a job's work, with iterations still to be set.
+
+        Parameters
+        ----------
+        job, size, gpu_type
+            The job, its least ring, and its fastest type of GPU.
+        moldable
+            Whether it may have several ring sizes.
+        is_local
+            Whether it stays on one node and one type of GPU: then no exchange matters.
+        """
         slots = self._slots(self._noted_estimate(job).seconds)
         profile = self.profiles[job.id].profile
         if profile.exchanges:
             fields = profile.fields(size, gpu_type)
-        else:
+        elif is_local:
             fields = {"batch_size": 1, **self._slots_of_work()}
+            self.without_exchange.add(job.id)
+        else:
+            fields = {**ASSUMED}
+            self.notes[NO_PROFILE].append(job.id)
         if moldable:
             fields["global_batch_size"] = fields.pop("batch_size") * size
         if licences := self.licences.of(job):
             fields["resources"] = licences
             self.notes["their licences are resources of the instance"].append(job.id)
+        if limits := self.limits.of(job):
+            fields["resources_per_gpu"] = dict.fromkeys(limits, 1)
+            self.notes["limits of QOS and associations are resources"].append(job.id)
         for name in self.licences.unknown_to(job):
             note = f"licence {name!r} is not one that Slurm lists, so it is not planned"
             self.notes[note].append(job.id)
@@ -338,7 +434,7 @@ class _Reader:
     def _running(self, job: SlurmJob) -> Fields:
         size = sum(map(len, job.held.values()))
         kind = self.queue.nodes[next(iter(job.held))].gpu_type
-        fields = self._content(job, size, kind, moldable=False)
+        fields = self._content(job, size, kind, moldable=False, is_local=len(job.held) == 1)
         estimate, begun = self.estimates[job.id].seconds, job.moment("StartTime") or self.origin
         passed = (self.queue.now - self.origin) / self._slot
         left = self._slots(estimate - (self.origin - begun).total_seconds())
@@ -355,21 +451,29 @@ class _Reader:
 
     def _waiting(self, job: SlurmJob, known: Mapping[str, Sequence[str]]) -> Fields | None:
         try:
-            request = self._in_a_tree(job, request_of(job, self.queue))
+            request = self._in_a_part(job, request_of(job, self.queue))
             after = [*predecessors(job, known), *throttled(job, known)]
             latest = self._latest(job)
-            self._require_licences(job)
+            self._require_licences(job, request.sizes[0])
         except UnusableError as error:
             self.notes[f"left out: {error}"].append(job.id)
             return None
-        kind = self.queue.nodes[request.nodes[0]].gpu_type
+        kinds = {self.queue.nodes[name].gpu_type for name in request.nodes}
+        kind = max(sorted(kinds), key=lambda one: self.speeds.get(one, 0))
         size = request.sizes[0]
-        fields = self._content(job, size, kind, moldable=len(request.sizes) > 1)
+        has_times = bool(self.speeds) and len(kinds) > 1
+        is_local = not has_times and 1 in {request.most_nodes, max(request.sizes)}
+        moldable = len(request.sizes) > 1
+        fields = self._content(job, size, kind, moldable=moldable, is_local=is_local)
+        if has_times:
+            fields |= self._times(fields, kinds)
         fields |= shape_of(request, self.queue)
         if release := self._release(job):
             fields["release"] = release
         if latest is not None:  # A run takes its iterations at least, so it starts by then.
             fields["deadline"] = latest + fields["iterations"]
+        if (given := self.given.get(job.id)) is not None and "REQUEUE" in given.mode:
+            after = [*after, given.to]
         if after:
             fields["after"] = after
         if (weight := self._weight(job)) > 1:
@@ -378,24 +482,44 @@ class _Reader:
             fields["due"] = math.floor((deadline - self.origin) / self._slot)
         return fields
 
-    def _in_a_tree(self, job: SlurmJob, request: Request) -> Request:
-        """A request on the nodes of one tree of switches, if it may need several nodes."""
-        trees = self.queue.trees
-        if not trees or request.most_nodes == 1 or max(request.sizes) == 1:
+    def _times(self, fields: Fields, kinds: Iterable[str]) -> Fields:
+        """Compute times by type of GPU in place of those on the fastest one."""
+        plain = {key: fields.pop(key) for key in ("forward_ms_per_sample", "backward_ms")}
+        most = max(self.speeds[kind] for kind in kinds)
+        return {
+            "times": {
+                kind: {key: most / self.speeds[kind] * ms for key, ms in plain.items()}
+                for kind in sorted(kinds)
+            }
+        }
+
+    def _in_a_part(self, job: SlurmJob, request: Request) -> Request:
+        """A request on the nodes of one part of the cluster, if it may need several nodes."""
+        parts, tree_of, type_of = self.parts
+        if not parts or request.most_nodes == 1 or max(request.sizes) == 1:
             return request
-        inside = {tree.root: within(request, tree, self.queue) for tree in trees}
-        room = [tree for tree in trees if inside[tree.root] is not None]
+        inside = {part.root: within(request, part, self.queue) for part in parts}
+        room = [part for part in parts if inside[part.root] is not None]
         if not room:
             raise UnusableError(
-                f"no tree of switches has room for it, and no switch joins the {len(trees)} trees"
+                f"no tree of switches has room for it, and no switch joins the {len(parts)} trees"
+                if not any(type_of.values())
+                else "no type of GPU has room for it: --gpu-speed lets its ring have several"
             )
         planned = self.choices.placed.get(job.id, frozenset())
-        if kept := [tree for tree in room if planned and planned <= {*tree.nodes}]:
+        if kept := [part for part in room if planned and planned <= {*part.nodes}]:
             room = kept
         seconds = self._estimate(job).seconds
-        tree = self.dealing.deal(job.id, room, request.sizes[0] * seconds)
-        self.notes[f"on the nodes below {tree.root!r}: no switch joins the trees"].append(job.id)
-        return inside[tree.root] or request
+        part = self.dealing.deal(job.id, room, request.sizes[0] * seconds)
+        if tree := tree_of[part.root]:
+            self.notes[f"on the nodes below {tree!r}: no switch joins the trees"].append(job.id)
+        if len({tree_of[one.root] for one in room}) > 1:
+            self.chosen.add((job.id, TREES))
+        if len({type_of[one.root] for one in room}) > 1:
+            self.chosen.add((job.id, TYPES))
+            told = f"on {type_of[part.root]} alone: nothing is known of how fast types of GPU are"
+            self.notes[f"{told} (--gpu-speed)"].append(job.id)
+        return inside[part.root] or request
 
     def _latest(self, job: SlurmJob) -> int | None:
         """The last slot in which a job may start, for its deadline; None without one."""
@@ -412,8 +536,8 @@ class _Reader:
             )
         return slot
 
-    def _require_licences(self, job: SlurmJob) -> None:
-        if lacking := self.licences.lacking(job):
+    def _require_licences(self, job: SlurmJob, gpus: int) -> None:
+        if lacking := self.licences.lacking(job) or self.limits.lacking(job, gpus):
             raise UnusableError(lacking)
 
     def _release(self, job: SlurmJob) -> int:
@@ -425,10 +549,15 @@ class _Reader:
         return 0 if submitted is None else self._at(submitted)
 
     def _weight(self, job: SlurmJob) -> int:
-        """Held jobs have weight 1; priorities of the others are scaled to 1 … 100."""
-        if job.is_held or (low := min(self.priorities)) == max(self.priorities):
-            return 1
-        return 1 + round(99 * (job.priority - low) / (max(self.priorities) - low))
+        """Held jobs have weight 1; priorities of the others are scaled to 1 … 100.
+
+        Jobs of a higher tier weigh a hundred times as much, as Slurm goes by tiers first.
+        """
+        tier: int = 100 ** self.importance.get(rank(self.queue, job), 0)
+        if job.is_held or len(self.priorities) < 2:
+            return tier
+        low, high = min(self.priorities), max(self.priorities)
+        return tier * (1 + round(99 * (min(high, max(low, job.priority)) - low) / (high - low)))
 
     # Instances -----------------------------------------------------------------------------------
 
@@ -447,7 +576,7 @@ class _Reader:
                         "cluster": cluster,
                         "contention": self.contention,
                         "objective": self.choices.objective,
-                        **self.licences.resources_for(fields),
+                        **self._resources_for(fields),
                         "tenants": [{"name": user} for user in _users(fields)],
                         "jobs": fields,
                     }
@@ -457,10 +586,16 @@ class _Reader:
                 fields = self._without(fields, problems_of(error))
         return self._with_iterations(draft)
 
+    def _resources_for(self, fields: list[Fields]) -> Fields:
+        """Licences and limits on GPUs, if jobs have some."""
+        found = self.licences.resources_for(fields) + self.limits.resources_for(fields)
+        return {"resources": found} if found else {}
+
     def _description(self, jobs: set[str]) -> str:
         preempts = f". {PREEMPTION} ({self.queue.preempts})" if self.queue.preempts else ""
-        trees = f". {TREES}" if jobs & {*self.dealing.chosen} else ""
-        return f"Slurm's queue at {self.queue.now.isoformat()}{preempts}{trees}"
+        chosen = {told for name, told in self.chosen if name in jobs}
+        told = "".join(f". {one}" for one in sorted(chosen))
+        return f"Slurm's queue at {self.queue.now.isoformat()}{preempts}{told}"
 
     def _without(self, fields: list[Fields], problems: Iterable[Problem]) -> list[Fields]:
         """The jobs but those with problems, which the account names."""
@@ -478,13 +613,13 @@ class _Reader:
 
         So far every job has an iteration for each slot of its duration.
         """
-        if not any(self.profiles[job.name].profile.exchanges for job in draft.jobs):
+        if self.without_exchange >= {job.name for job in draft.jobs}:
             return draft
         jobs = []
         for job, (best, _) in zip(draft.jobs, iteration_ranges(draft), strict=True):
             profile = self.profiles[job.name].profile
             speed = timing.speed(draft.time.slot_seconds, best)
-            if not profile.exchanges:
+            if job.name in self.without_exchange:
                 jobs.append(job)
             elif speed == 0:
                 self.notes["an iteration is longer than a slot: they exchange nothing"].append(

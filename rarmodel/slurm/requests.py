@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from rarmodel.schema import Job
+from rarmodel.workloads.gres import has_parts
 from rarmodel.workloads.model_profiles import is_type
 from rarmodel.workloads.switch_trees import Tree
 from rarmodel.workloads.table_cells import CellError
 
 from .partitions import Partition
 from .queue import Node, Queue
-from .slurm_jobs import SlurmJob, cpus_per_node, memory_per_node
+from .slurm_jobs import GPU_KEYS, SlurmJob, cpus_per_node, memory_per_node
 from .slurm_values import gpus_in, hosts, value, whole_number
 
-_GPU_KEYS = ("TresPerNode", "TresPerJob", "TresPerTask")
 _CANNOT = {
     "HetJobId": "part of a heterogeneous job, which Slurm does not let others place",
     "Reservation": "asks for a reservation of Slurm",
@@ -40,15 +41,18 @@ class Request(NamedTuple):
     sizes
         GPUs in all, ascending.
     least_nodes, most_nodes
-        On how many nodes, with the same number of GPUs on each.
+        On how many nodes.
     nodes
         Nodes that it may use.
+    is_equal
+        Whether it has the same number of GPUs on each node. Otherwise Slurm takes what is free.
     """
 
     sizes: tuple[int, ...]
     least_nodes: int
     most_nodes: int | None
     nodes: tuple[str, ...]
+    is_equal: bool = True
 
 
 def request_of(job: SlurmJob, queue: Queue) -> Request:
@@ -67,7 +71,9 @@ def request_of(job: SlurmJob, queue: Queue) -> Request:
         raise UnusableError("asks for nodes of its own (--exclusive), or its partition gives these")
     if value(record, "Contiguous") == "1":
         raise UnusableError("asks for nodes next to each other (--contiguous)")
-    texts = [value(record, key) for key in _GPU_KEYS]
+    texts = [value(record, key) for key in GPU_KEYS]
+    if has_parts(",".join(texts)):
+        raise UnusableError("asks for parts of GPUs (MIG slices, shards or MPS), not whole ones")
     if other := re.search(r"\bgres[:/](?!gpu\b)(\w+)", " ".join(texts)):
         raise UnusableError(f"asks for {other[1]} beside GPUs")
     each, whole, task = map(_gpus, texts)
@@ -87,14 +93,30 @@ def request_of(job: SlurmJob, queue: Queue) -> Request:
     limits = [limit for limit in (most, partition.most_nodes) if limit]
     most = min(limits, default=None)
     sizes = (gpus,) if gpus else tuple(per_node * n for n in range(fewest, (most or fewest) + 1))
-    nodes = _nodes(
-        job, queue, inside, {**each, **whole, **task}, (sizes or (1,))[0], most or fewest
-    )
+    size, types = (sizes or (1,))[0], {**each, **whole, **task}
+    greatest = max((queue.nodes[name].gpus for name in inside), default=1)
+    nodes = _nodes(job, queue, inside, types, size, max(most or fewest, -(-size // greatest)))
     up = [queue.nodes[name].gpus for name in nodes if not queue.nodes[name].away]
-    possible = tuple(size for size in sizes if _has_room(size, fewest, most, up))
-    if not possible:
+    is_equal = True
+    if gpus and not per_node and not job.nodes and gpus > (most or gpus) * max(up, default=gpus):
+        least = _fewest(gpus, up)
+        if least and least <= (partition.most_nodes or least):
+            fewest = most = least
+            is_equal = gpus == least * max(up)
+    found = Request(sizes, fewest, most, nodes, is_equal)
+    if (possible := _with_room(found, up)) is None:
         raise UnusableError("needs more GPUs, or equal parts on more nodes, than are up")
-    return Request(possible, fewest, most, nodes)
+    return possible
+
+
+def _fewest(gpus: int, up: Sequence[int]) -> int:
+    """The fewest nodes with so many GPUs; 0 if they have too few.
+
+    A job with `--gpus` alone gets these, though Slurm tells one node for it while it waits: it
+    refuses a job that asks for fewer.
+    """
+    together = accumulate(sorted(up, reverse=True))
+    return next((n for n, total in enumerate(together, 1) if total >= gpus), 0)
 
 
 def _partition(job: SlurmJob, queue: Queue) -> Partition:
@@ -130,16 +152,20 @@ def _has_room(size: int, fewest: int, most: int | None, up: Sequence[int]) -> bo
     )
 
 
-def within(request: Request, tree: Tree, queue: Queue) -> Request | None:
-    """What a job asks for, on the nodes of one tree of switches; None if it has no room there."""
-    nodes = tuple(name for name in request.nodes if name in tree.nodes)
+def _with_room(request: Request, up: Sequence[int]) -> Request | None:
+    """A request with those of its sizes for which nodes of so many GPUs have room, if any."""
+    if not request.is_equal:
+        return request if _fewest(request.sizes[0], up) == request.least_nodes else None
+    least, most = request.least_nodes, request.most_nodes
+    possible = tuple(size for size in request.sizes if _has_room(size, least, most, up))
+    return request._replace(sizes=possible) if possible else None
+
+
+def within(request: Request, part: Tree, queue: Queue) -> Request | None:
+    """What a job asks for, on the nodes of one part of a cluster; None if it has no room there."""
+    nodes = tuple(name for name in request.nodes if name in part.nodes)
     up = [queue.nodes[name].gpus for name in nodes if not queue.nodes[name].away]
-    possible = tuple(
-        size
-        for size in request.sizes
-        if _has_room(size, request.least_nodes, request.most_nodes, up)
-    )
-    return request._replace(sizes=possible, nodes=nodes) if possible else None
+    return _with_room(request._replace(nodes=nodes), up)
 
 
 def shape_of(request: Request, queue: Queue) -> dict[str, object]:
@@ -152,7 +178,7 @@ def shape_of(request: Request, queue: Queue) -> dict[str, object]:
         fields["spread"] = {
             **({"min_servers": request.least_nodes} if request.least_nodes > 1 else {}),
             **({"max_servers": request.most_nodes} if request.most_nodes else {}),
-            "equal": True,
+            **({"equal": True} if request.is_equal else {}),
         }
     return fields
 
@@ -166,7 +192,7 @@ def fits(job: Job, gpus: Mapping[str, int]) -> bool:
 
 def asked_type(job: SlurmJob) -> str:
     """The type of GPU that a job asks for; empty if any will do, or several are asked for."""
-    kinds = {kind for key in _GPU_KEYS for kind in _gpus(value(job.record, key))}
+    kinds = {kind for key in GPU_KEYS for kind in _gpus(value(job.record, key))}
     return kinds.pop() if len(kinds) == 1 else ""
 
 
@@ -182,7 +208,8 @@ def _nodes(
 ) -> tuple[str, ...]:
     """Those of some nodes with the features, GPU types, processors and memory asked for.
 
-    Nodes with GPUs of several types are only for jobs that take any.
+    Nodes with GPUs of several types are only for jobs that take any, and nodes with slices only for
+    jobs of a type: to others Slurm gives slices, too.
     """
     kinds, gpus = [kind for kind in types if kind], -(-size // most)
     cpus, memory = cpus_per_node(job, most, gpus), memory_per_node(job, most, gpus)
@@ -192,6 +219,7 @@ def _nodes(
         for node in queue.nodes.values()
         if node.name in inside
         and all(is_type(node.gpu_type, kind) and "+" not in node.gpu_type for kind in kinds)
+        and (kinds or not node.is_sliced)
         and node.cpus >= cpus
         and node.memory_mb >= memory
         and _has(node, features)

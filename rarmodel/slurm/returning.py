@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from .plan_changes import Command, Handed
 from .queue import Queue
-from .slurm_jobs import SlurmJob
+from .slurm_jobs import GPU_KEYS, SlurmJob
 from .slurm_values import hosts, value, whole_number
 
-_GPUS = ("TresPerNode", "TresPerJob", "TresPerTask")
 MEANWHILE = "starttime=now+1hour"
 """A job that is taken back must not start while it is; and must not wait for ever if that fails."""
 
@@ -77,7 +76,7 @@ def former_of(job: SlurmJob, one: Handed, queue: Queue) -> Former:
             f"numnodes={nodes}",
             *(() if one.tasks is None else (f"numtasks={tasks}",)),
             *(() if one.tasks_per_node is None else (f"taskspernode={job.tasks_per_node}",)),
-            *(f"{key}={value(record, key)}" for key in _GPUS),
+            *(f"{key}={value(record, key)}" for key in GPU_KEYS),
             f"nodelist={','.join(hosts(value(record, 'ReqNodeList')))}",
             f"starttime={begin}",
         ),

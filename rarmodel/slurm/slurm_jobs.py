@@ -7,6 +7,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from rarmodel.workloads.gres import has_parts
+
 from .records import Line, Record
 from .slurm_values import hosts, indices, memory_mb, moment, per_gpu, seconds, value, whole_number
 
@@ -22,6 +24,8 @@ ENDED = {
     *("OUT_OF_MEMORY", "PREEMPTED", "RECONFIG_FAIL", "REVOKED", "TIMEOUT"),
 }
 """States in which a job is over; Slurm tells of it for some minutes more."""
+GPU_KEYS = ("TresPerNode", "TresPerJob", "TresPerTask")
+"""Keys of the GPUs that a job asks for."""
 MOST_TASKS = 100_000
 """Most tasks of one array."""
 NEEDED = ("UserId", "JobState", "Partition", "SubmitTime", "NumNodes", "NumCPUs")
@@ -109,6 +113,11 @@ class SlurmJob(NamedTuple):
     def seconds(self, key: str) -> float | None:
         """A length of time in seconds; None if it is unknown or unlimited."""
         return seconds(value(self.record, key))
+
+
+def holds_parts(job: SlurmJob) -> bool:
+    """Whether it asks for parts of GPUs: slices, or shares."""
+    return any(has_parts(value(job.record, key)) for key in GPU_KEYS)
 
 
 def user_number(text: str) -> int | None:

@@ -40,8 +40,8 @@ def read(
     run
         Runs Slurm's commands.
     **choices
-        `partition`, `profiles`, `cluster`, `rates`, `contention`, `objective`, `slot_seconds`,
-        `default_seconds`, `whose`, `named` and `operator` of `chosen`.
+        `partition`, `profiles`, `cluster`, `rates`, `contention`, `gpu_speeds`, `objective`,
+        `slot_seconds`, `default_seconds`, `whose`, `named` and `operator` of `chosen`.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def plan(
     asked = {"objective": objective, "method": method, "formulation": formulation, **limits}
     if not isinstance(source, Reading):
         return planning.plan(source, **asked)
-    return planning.plan(source.instance, queue=source.queue, **asked)
+    return planning.plan(source.instance, queue=source.queue, assumed=source.assumed, **asked)
 
 
 def apply(

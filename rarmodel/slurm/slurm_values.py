@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-from rarmodel.workloads.gres import gpus_of_gres
+from rarmodel.workloads.gres import gpus_of_gres, has_parts
 from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.table_cells import CellError
 from rarmodel.workloads.table_cells import duration as seconds_in
@@ -72,10 +73,19 @@ def hosts(text: str) -> list[str]:
 
 
 def indices(gres: str) -> list[int]:
-    """Indices in `gpu:h100:3(IDX:0-2)`, of GPUs only."""
+    """Indices in `gpu:h100:3(IDX:0-2)`, of whole GPUs only."""
+    return _indices(gres, lambda kind: kind.startswith("gpu") and not has_parts(kind))
+
+
+def shared_indices(gres: str) -> list[int]:
+    """Indices in `shard:h100:3(IDX:0-2)`, of GPUs of which jobs hold shares."""
+    return _indices(gres, lambda kind: not kind.startswith("gpu") and has_parts(kind))
+
+
+def _indices(gres: str, is_wanted: Callable[[str], bool]) -> list[int]:
     found: list[int] = []
-    for part in re.findall(r"\bgpu[^(,]*\(IDX:([0-9,-]+)\)", gres):
-        for piece in part.split(","):
+    for kind, part in re.findall(r"([^(,]+)\(IDX:([0-9,-]+)\)", gres):
+        for piece in part.split(",") if is_wanted(kind) else ():
             first, _, last = piece.partition("-")
             found += range(int(first), int(last or first) + 1)
     return found

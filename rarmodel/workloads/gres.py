@@ -58,6 +58,11 @@ def gpus_of_tres(tres: str, column: str) -> dict[str, int]:
     return whole | ({"": rest} if rest else {})
 
 
+def has_slices(resources: str) -> bool:
+    """Whether a list of GRES has slices of GPUs (MIG)."""
+    return any(part.startswith("gpu:") and _MIG.search(part[3:]) for part in _parts(resources))
+
+
 def has_parts(resources: str) -> bool:
     """Whether a list of GRES or TRES has parts of GPUs: slices (MIG), shards, or shares (MPS)."""
     for part in _parts(resources):

@@ -21,7 +21,7 @@ class Profile(Record):
     """What a job's iterations are made of.
 
     With `model` all else comes from the table of measured models; otherwise `backward_ms` is
-    needed, unless there is only `seconds`: then the job exchanges nothing.
+    needed, unless there is only `seconds`.
     """
 
     seconds: Positive | None = None

@@ -25,6 +25,7 @@ from .gres import gpus_of_gres
 from .licences import licences_in
 from .switch_trees import Switch, Topology, Tree, topology_of
 from .table_cells import CellError
+from .topology_yaml import above_blocks, yaml_switches
 from .trace_table import decoded
 
 MAX_HOSTS = 1_000_000
@@ -133,14 +134,26 @@ def _topology(path: str, nodes: Collection[str]) -> Topology:
     return found
 
 
-def _switches(path: str, problems: list[Problem]) -> Iterator[Switch]:
-    """The switches of a `topology.conf`, in its order."""
+def _switches(path: str, problems: list[Problem]) -> list[Switch]:
+    """The switches of a `topology.conf` or `topology.yaml`, in its order; blocks are switches."""
+    if Path(path).suffix in {".yaml", ".yml"}:
+        source, raw = read_bytes(path)
+        return yaml_switches(decoded(raw, source), source, expand)
+    lines = [*_lines(path, count(1))]
+    if blocks := [*_named_switches(lines, "BlockName", problems)]:
+        return above_blocks(blocks)
+    return [*_named_switches(lines, "SwitchName", problems, required=path)]
+
+
+def _named_switches(
+    lines: Iterable[tuple[str, str]], leading: str, problems: list[Problem], required: str = ""
+) -> Iterator[Switch]:
+    """The switches, or blocks, of the lines that begin with a setting."""
     hosts = 0
-    lines = _lines(path, count(1))
-    for place, settings in _settings(lines, "SwitchName", "BlockName", required=path):
+    for place, settings in _settings(lines, leading, required=required):
         try:
             names, nodes, switches = (
-                expand(settings.get(name, "")) for name in ("switchname", "nodes", "switches")
+                expand(settings.get(name, "")) for name in (leading.lower(), "nodes", "switches")
             )
         except ValueError as error:
             problems.append(Problem(place, str(error)))
@@ -218,7 +231,7 @@ def _partitions(
 
 
 def _settings(
-    lines: Iterable[tuple[str, str]], leading: str, refused: str = "", required: str = ""
+    lines: Iterable[tuple[str, str]], leading: str, required: str = ""
 ) -> Iterator[_Line]:
     """Lines of a configuration that begin with a setting; other lines are skipped.
 
@@ -226,8 +239,6 @@ def _settings(
     ----------
     lines, leading
         Places and texts of all lines, and the setting.
-    refused
-        A setting of a form that is not read.
     required
         The file, if it must have such a line.
     """
@@ -236,9 +247,6 @@ def _settings(
         pairs = _SETTING.findall(line)
         settings = {name.lower(): value.strip('"') for name, value in pairs}
         first = next(iter(settings), "")
-        if refused and first == refused.lower():
-            message = f"{pairs[0][0]}: only the tree topology is read, of lines SwitchName=…"
-            raise InputError([Problem(place, message)])
         if first == leading.lower():
             found = True
             yield _Line(place, settings)

@@ -12,6 +12,7 @@ from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
 from rarmodel.errors import NoScheduleError
+from rarmodel.model.extremes import job_extremes
 from rarmodel.slurm import Profile, Rule, Rules
 from rarmodel.slurm.end_times import overruns
 from rarmodel.slurm.queue_choices import chosen
@@ -163,7 +164,8 @@ def test_a_plan_of_which_every_job_is_left_out_says_so(queue: Replayed) -> None:
     assert made.lines()["gain"] == "-"
     assert made.summary()["mean_wait_seconds"] is None
     alone = read(outputs).instance
-    (job,) = [job for job in alone.jobs if job.name == "9"]
-    early = job.model_copy(update={"deadline": job.iterations - 1})
+    (place,) = [j for j, job in enumerate(alone.jobs) if job.name == "9"]
+    least = job_extremes(alone)[place].least_slots
+    early = alone.jobs[place].model_copy(update={"deadline": least - 1})
     with pytest.raises(NoScheduleError, match="no job can keep its deadline"):
         slurm.plan(alone.model_copy(update={"jobs": (early,)}), iterations=20, threads=1)

@@ -46,7 +46,7 @@ def test_a_plan_tells_each_waiting_job_beside_slurms_order(queue: Any) -> None:
     goal = made.result.objective[0]
     assert made.slurm.objective[0].value >= goal.value >= goal.bound  # type: ignore[operator]
     assert [*made.rows()[0]] == [
-        *("job", "user", "GPUs", "starts", "ends", "by Slurm", "why it waits"),
+        *("job", "name", "user", "GPUs", "starts", "ends", "by Slurm", "waits", "why it waits"),
     ]
     assert {row["user"] for row in made.rows()} == {"alice"}
     assert made.summary()["jobs"][0]["user"] == "alice"

@@ -55,6 +55,50 @@ def all_done(cluster: FakeSlurm, jobs: list[str], seconds: float) -> dict[str, d
     return states(cluster)
 
 
+TIERS = """\
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=low Nodes=ALL PriorityTier=1 PreemptMode=REQUEUE State=UP
+PartitionName=urgent Nodes=ALL PriorityTier=10 PreemptMode=OFF State=UP
+"""
+
+
+def test_slurm_interrupts_the_jobs_that_give_way_in_the_plan() -> None:
+    with FakeSlurm(3, extra=TIERS) as cluster:
+        low = ["--partition=low", "--gres=gpu:8", "--nodes=1", "--requeue", "--time=60"]
+        running = [cluster.submit(*low, f"--nodelist=node{n}", held=False) for n in (1, 2, 3)]
+        cluster.wait(
+            lambda: {states(cluster)[job]["JobState"] for job in running} == {"RUNNING"}, 20, "runs"
+        )
+        wanted = ["--partition=urgent", "--gres=gpu:8", "--nodes=2", "--time=60"]
+        urgent = cluster.submit(*wanted, "--comment=rarmodel")
+        reading = slurm.read(run=cluster.run)
+        assert {one.to for one in reading.given.values()} == {urgent}
+        made = slurm.plan(reading, iterations=20, threads=1)
+        (planned,) = [one for one in made.jobs if one.job == urgent]
+        assert planned.start == planned.by_slurm == 0
+        applied = slurm.apply(made.schedule, carry_out=True, run=cluster.run)
+        assert not applied.differences
+        cluster.wait(lambda: states(cluster)[urgent]["JobState"] == "RUNNING", 30, "urgent start")
+        found = states(cluster)
+        interrupted = {job for job in running if found[job]["JobState"] != "RUNNING"}
+        assert interrupted == {*reading.given}
+        assert set(expand(found[urgent]["NodeList"])) == {*planned.gpus}
+
+
+def test_unequal_parts_of_gpus_alone_start_on_the_nodes_of_the_plan() -> None:
+    with FakeSlurm(3) as cluster:
+        mine = cluster.submit("--gpus=12", "--time=60", marked(5))
+        reading = slurm.read(run=cluster.run, slot_seconds=1.0)
+        made = slurm.plan(reading, iterations=20, threads=1)
+        applied = slurm.apply(made.schedule, carry_out=True, run=cluster.run, slot_seconds=1.0)
+        assert not applied.differences
+        (one,) = applied.plan
+        assert sum(one.gpus) == 12
+        cluster.wait(lambda: states(cluster)[mine]["JobState"] == "RUNNING", 30, "start")
+        assert set(expand(states(cluster)[mine]["NodeList"])) == {*one.nodes}
+
+
 def test_jobs_run_where_and_when_they_were_planned(cluster: FakeSlurm) -> None:
     running = [
         cluster.submit("-N1", "--gres=gpu:8", marked(seconds), seconds=seconds, held=False)

@@ -14,6 +14,7 @@ from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
 from rarmodel.errors import InputError, UsageError
+from rarmodel.model.extremes import job_extremes
 from rarmodel.schema import Job
 from rarmodel.slurm import Profile, Rule, Rules
 from rarmodel.slurm.program_outputs import live, record, recorded
@@ -26,6 +27,12 @@ RECORDED = Path(__file__).parent / "recorded"
 
 def jobs_of(reading: Reading) -> dict[str, Job]:
     return {job.name: job for job in reading.instance.jobs}
+
+
+def slots_of(reading: Reading) -> dict[str, int]:
+    """The slots that jobs have left in their best placements."""
+    least = (one.least_slots for one in job_extremes(reading.instance))
+    return dict(zip(jobs_of(reading), least, strict=True))
 
 
 def why(reading: Reading, job: str) -> list[str]:
@@ -119,14 +126,14 @@ def test_comments_rules_and_limits_give_durations(shapes: Outputs) -> None:
     assert "comment not used: not JSON" in why(reading, "21")
     assert any("was 'seconds' meant?" in note for note in why(reading, "20"))
     assert jobs_of(reading)["5"].gradient_mb == 100
-    assert jobs_of(reading)["6"].iterations == 2
+    assert slots_of(reading)["6"] == 2
 
 
 def test_medians_of_earlier_runs_are_learned_from_three(shapes: Outputs) -> None:
     history = "".join(f"{run}|root||wrap\n" for run in (90, 120, 600, 1))
     taught = read({**shapes, "sacct": history})
     assert "duration from the median of earlier runs" in why(taught, "6")
-    assert jobs_of(taught)["6"].iterations == 2  # the median, 105 s
+    assert slots_of(taught)["6"] == 2  # the median, 105 s
     few = read({**shapes, "sacct": "90|root||wrap\n120|root||wrap\nnonsense\n"})
     assert "duration from the time limit" in why(few, "6")
 

@@ -8,6 +8,7 @@ import pytest
 from recorded_slurm import changed
 
 from rarmodel import slurm
+from rarmodel.errors import InputError
 from rarmodel.schema import TreeNetwork
 from rarmodel.slurm.program_outputs import recorded
 from rarmodel.slurm.queue_reading import read
@@ -115,3 +116,62 @@ def test_a_node_below_no_switch_gets_no_job_and_the_tree_stays() -> None:
     made = slurm.plan(reading, iterations=20, threads=1)
     assert not any("n4" in one.gpus for one in made.jobs)
     assert not made.caveats
+
+
+BLOCKS = (
+    "BlockName=b1 BlockIndex=0 Nodes=node[1-4] BlockSize=4\n"
+    "BlockName=b2 BlockIndex=1 Nodes=node[5-7] BlockSize=4\n"
+    "AggregatedBlock=b[1-2] BlockIndex=2 Nodes=node[1-7] BlockSize=8\n"
+)
+YAML = """\
+- topology: other
+  tree:
+    switches:
+      - switch: s
+        nodes: node[1-8]
+- topology: blocks
+  cluster_default: true
+  block:
+    block_sizes: [4, 8]
+    blocks:
+      - block: b1
+        nodes: node[1-4]
+      - block: b2
+        nodes: node[5-7]
+"""
+
+
+@pytest.mark.parametrize("text", [BLOCKS, YAML])
+def test_blocks_are_switches_below_one(shapes: dict[str, str], text: str) -> None:
+    queue = read({**shapes, "topology": text}).queue
+    parents = queue.parents or {}
+    assert {parents[f"node{n}"] for n in (1, 2, 3, 4)} == {"b1"}
+    assert {parents[f"node{n}"] for n in (5, 6, 7)} == {"b2"}
+    assert parents["b1"] == parents["b2"] == "all blocks"
+    assert not queue.trees  # Jobs may cross blocks.
+    assert queue.outside == ("node8",) or queue.nodes["node8"].away
+
+
+def test_trees_of_yaml_are_read_and_flat_ones_are_stars(shapes: dict[str, str]) -> None:
+    tree = YAML.replace("cluster_default: true", "cluster_default: false")
+    assert (read({**shapes, "topology": tree}).queue.parents or {})["node8"] == "s"
+    flat = "---\n- topology: flat\n  cluster_default: true\n  flat: true\n"
+    assert read({**shapes, "topology": flat}).queue.parents is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("- topology: a\n  tree: 3\n", "a list switches is expected"),
+        ("- topology: a\n  block:\n    blocks: [3]\n", "an entry with block is expected"),
+        (
+            "- topology: a\n  tree:\n    switches:\n      - switch: s\n        nodes: n[1\n",
+            "brackets that do not match",
+        ),
+    ],
+)
+def test_a_wrong_topology_yaml_is_refused_in_one_line(
+    shapes: dict[str, str], text: str, told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        read({**shapes, "topology": text})

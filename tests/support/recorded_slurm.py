@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rarmodel.slurm.program_outputs import COMMANDS, SlurmError
+from rarmodel.slurm.program_outputs import ACCOUNTING, COMMANDS, SlurmError
 from rarmodel.slurm.records import lines
 from rarmodel.slurm.slurm_jobs import number_of
 
@@ -33,6 +33,9 @@ class Replayed:
                 if name == "squeue":
                     return self.numbers()
                 raise SlurmError(f"{' '.join(command)}: not recorded")
+        for name, question in ACCOUNTING.items():
+            if tuple(command) == question:
+                return self.outputs.get(name, "")
         if command[0] == "sacct":
             delimiter = command[-1].removeprefix("--delimiter=")
             return self.outputs["sacct"].replace("|", delimiter)

@@ -11,7 +11,7 @@ from rarmodel import import_trace
 from rarmodel.errors import InputError
 from rarmodel.schema import Cluster, TreeNetwork
 from rarmodel.workloads import Rates, slurm_cluster
-from rarmodel.workloads.slurm import expand
+from rarmodel.workloads.slurm import expand, read_slurm
 
 CONF = """
 # a cluster
@@ -246,7 +246,7 @@ def test_what_slurm_shows_of_its_topology_is_read_alike(tmp_path: Path) -> None:
             "SwitchName=a Nodes=a[1-900000]\nSwitchName=b Switches=b[1-900000]",
             "line 2: more than 1000000 hosts",
         ),
-        (CONF, "BlockName=b Nodes=a", "topology.conf: line 1: BlockName: only the tree topology"),
+        (CONF, "BlockName=b Nodes=cpu1", "topology.conf: no switch has nodes of slurm.conf"),
         (CONF, "SwitchName=s[1-2] Nodes=a", "line 1: 2 switches; one is expected"),
         (CONF, "SwitchName=s Nodes=cpu[1-9]", "topology.conf: no switch has nodes of slurm.conf"),
         (
@@ -289,3 +289,32 @@ def test_slices_of_gpus_are_no_gpus_of_a_node(tmp_path: Path) -> None:
     cluster = slurm_cluster(str(path), None, Rates())
     found = [(server.name, server.gpus, server.gpu_type) for server in cluster.servers]
     assert found == [("a", 4, "a100"), ("c", 8, None)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("topology.conf", "BlockName=b1 Nodes=node01\nBlockName=b2 Nodes=node02\nBlockSizes=1\n"),
+        (
+            "topology.yaml",
+            """- topology: t
+  block:
+    block_sizes: [1]
+    blocks:
+      - block: b1
+        nodes: node01
+      - block: b2
+        nodes: node02
+""",
+        ),
+    ],
+)
+def test_blocks_are_switches(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / name).write_text(text)
+    found = read_slurm(str(tmp_path / "slurm.conf"), str(tmp_path / name), Rates())
+    network = found.cluster.network
+    assert isinstance(network, TreeNetwork)
+    parents = {link.node: link.parent for link in network.links}
+    assert (parents["node01"], parents["node02"]) == ("b1", "b2")
+    assert parents["b1"] == parents["b2"] == "all blocks"

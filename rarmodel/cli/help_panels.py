@@ -29,7 +29,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     ),
     TRACE: (
         *("format", "column", "skip-invalid", "window", "time-zone", "group", "arrivals"),
-        *("max-jobs", "default-model", "restore-seconds"),
+        *("max-jobs", "default-model", "measured-gbps", "restore-seconds"),
     ),
     STOP: ("time-limit", "iterations", "patience", "gap", "looks"),
     OUTPUT: (

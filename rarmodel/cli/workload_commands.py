@@ -223,6 +223,13 @@ def generate(
     metavar="SECONDS",
     help="Duration in seconds of jobs without one. By default these jobs are left out.",
 )
+@click.option(
+    "--measured-gbps",
+    type=POSITIVE,
+    metavar="GBPS",
+    help="Rate of the servers' links where the trace was recorded, in Gbit/s. The jobs' iterations "
+    "are fitted to it. By default it is that of the instance.",
+)
 @SEED
 @SLOT_LENGTH
 @click.option(

@@ -51,7 +51,12 @@ class Account:
     gpu_hours_recorded
         GPUs times recorded duration of the rows used, in hours.
     gpu_hours
-        GPUs times least execution time of the jobs, in hours; it differs by the rounding to slots.
+        GPUs times least execution time of the jobs, in hours. It differs by the rounding to slots,
+        and by the network if the trace was measured on another.
+    gpu_hours_measured
+        The same on the network on which the trace was measured; None if that is the instance's.
+    findings
+        Numbers of the trace that its units can hardly mean, a line each.
     noun
         Word for the place of a row: `line`, or `entry` for JSON.
     kept
@@ -69,6 +74,8 @@ class Account:
     gpu_hours: float
     noun: str = "line"
     kept: tuple[str, ...] = ()
+    gpu_hours_measured: float | None = None
+    findings: tuple[str, ...] = ()
 
     @property
     def gpu_hours_left_out(self) -> float:
@@ -85,6 +92,7 @@ class Account:
         rows = f"{counted(self.rows, 'row')}, {self.used} used, {left_out} left out"
         return [
             f"{self.source}: format {self.format}, {rows}",
+            *(f"check: {finding}" for finding in self.findings),
             *(f"left out: {_told(group, self.noun)}" for group in self.left_out),
             *(f"note: {_told(group, self.noun)}" for group in self.notes),
             *self.kept,
@@ -93,13 +101,18 @@ class Account:
 
     def _hours(self) -> str:
         """The line of GPU hours."""
-        used = f"{self.gpu_hours_recorded:.1f} recorded, {self.gpu_hours:.1f} in slots"
+        used = f"{self.gpu_hours_recorded:.1f} recorded"
+        if self.gpu_hours_measured is not None:
+            used += f", {self.gpu_hours_measured:.1f} in slots of the network measured"
+            used += f", {self.gpu_hours:.1f} on the instance's"
+        else:
+            used += f", {self.gpu_hours:.1f} in slots"
         others = f"; {self.gpu_hours_left_out:.1f} left out" if self.gpu_hours_left_out else ""
         return f"GPU hours: {used}{others}"
 
 
 def grouped(
-    lines: Mapping[str, Sequence[int]], gpu_hours: Mapping[int, float] | None = None
+    lines: Mapping[str, Sequence[int]], gpu_hours: Mapping[str, float] | None = None
 ) -> tuple[Group, ...]:
     """Groups from the lines of each reason, the most frequent first.
 
@@ -108,16 +121,11 @@ def grouped(
     lines
         Lines of the rows by reason.
     gpu_hours
-        GPU hours of rows by line, where they are to be summed.
+        GPU hours of the rows of each reason, if they are known.
     """
     hours = gpu_hours or {}
     groups = [
-        Group(
-            reason,
-            len(found),
-            tuple(sorted(found)[:EXAMPLES]),
-            sum(hours.get(line, 0.0) for line in found),
-        )
+        Group(reason, len(found), tuple(sorted(found)[:EXAMPLES]), hours.get(reason, 0.0))
         for reason, found in lines.items()
         if found
     ]

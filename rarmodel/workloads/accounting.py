@@ -45,8 +45,7 @@ def _sacct(cells: Cells) -> TraceJob:
     notes = []
     if cut := [name for name in _NAMED if text(cells, name).endswith("+")]:
         notes.append(f"{', '.join(cut)}: {_WHOLE}")
-    if re.fullmatch(r"[0-9]+\+[0-9]+", job):
-        notes.append("a component of a heterogeneous job; each is a job of its own")
+    whole, plus, offset = job.partition("+")
     held, shared = _held(cells, "AllocTRES", "AllocGRES")
     asked, _ = _held(cells, "ReqTRES", "ReqGRES")
     unusable = _UNFINISHED.get(text(cells, "State").split(" ")[0], "")
@@ -68,6 +67,7 @@ def _sacct(cells: Cells) -> TraceJob:
         partition=text(cells, "Partition"),
         notes=(*notes, *more),
         licences=_licences(cells),
+        whole=whole if plus and whole.isdecimal() and offset.isdecimal() else "",
     )
 
 

@@ -59,12 +59,17 @@ class Books:
     def __init__(self) -> None:
         self.left_out: dict[str, list[int]] = {}
         self.notes: dict[str, list[int]] = {}
-        self.gpu_hours: dict[int, float] = {}
-        """GPU hours of each row that is known to have any."""
+        self.gpu_hours: dict[str, float] = {}
+        """GPU hours of the rows left out, by reason."""
 
-    def leave_out(self, line: int, reason: str) -> None:
-        """Count a row as left out."""
+    def leave_out(self, line: int, reason: str, gpu_hours: float = 0.0) -> None:
+        """Count a row as left out, with the GPU hours that it is known to have."""
         self.left_out.setdefault(reason, []).append(line)
+        self.gpu_hours[reason] = self.gpu_hours.get(reason, 0.0) + gpu_hours
+
+    def leave_out_candidate(self, candidate: Candidate, reason: str) -> None:
+        """Count a row as left out that might have become a job."""
+        self.leave_out(candidate.line, reason, candidate.gpus * candidate.seconds / 3600)
 
     def note(self, line: int, reason: str) -> None:
         """Note an assumption about a row."""
@@ -110,14 +115,13 @@ def candidates(
     found = []
     taken: set[str] = set()
     for line, job in trace.jobs:
-        books.gpu_hours[line] = job.gpu_hours
         place = site.place(job.gpu_types, job.partition)
         reason = _why_not(job, site, place, choices, window, outside)
         reason = reason or why_lacking(dict(job.licences), counts)
         if job.name and not reason and line in trace.copies:
             reason = "a copy of an earlier row"
         if reason:
-            books.leave_out(line, reason)
+            books.leave_out(line, reason, job.gpu_hours)
             continue
         name = job.name or f"{trace.noun}{line}"
         gpus = int(job.gpus or 0)
@@ -126,9 +130,10 @@ def candidates(
         if not seconds:
             books.leave_out(line, NO_DURATION if seconds is None else "a duration of 0")
             continue
-        books.gpu_hours[line] = gpus * seconds / 3600
         if seconds > LONGEST:
-            books.leave_out(line, f"more than {LONGEST:g} s for its iterations")
+            books.leave_out(
+                line, f"more than {LONGEST:g} s for its iterations", gpus * seconds / 3600
+            )
             continue
         if name in taken:
             books.note(line, f"the name of an earlier row; made unique by the {trace.noun}")
@@ -197,9 +202,8 @@ def _why_not(
         return "no GPU"
     if job.gpus != int(job.gpus):
         return PART
-    total = site.cluster.total_gpus
-    if job.gpus > total:
-        return f"more GPUs than the cluster's {total}"
+    if job.gpus > site.gpus:
+        return f"more GPUs than the cluster's {site.gpus}"
     if job.gpus > place.gpus:
         return place.lacking or f"more GPUs than the {place.gpus} that it may use"
     return ""

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from rarmodel.argument_checks import entries, is_number, is_whole, optional, require, text, truth
 from rarmodel.defaults import ARRIVALS, MAX_MB, SLOT_SECONDS
 from rarmodel.errors import UsageError
+from rarmodel.schema.base import LEAST_POSITIVE, MAX_NUMBER
 
 _KINDS = {
     **dict.fromkeys(("form", "window", "group", "model", "name"), optional(text)),
-    **dict.fromkeys(("default_seconds", "restore_seconds"), optional(is_number)),
+    **dict.fromkeys(("default_seconds", "restore_seconds", "measured_gbps"), optional(is_number)),
     **dict.fromkeys(("slot_seconds", "max_size_mb"), is_number),
     **dict.fromkeys(("skip_invalid", "contention"), truth),
     "arrivals": text,
@@ -62,6 +63,9 @@ class Choices:
     restore_seconds
         Seconds that a job needs to go on after an interruption; None if jobs may not be
         interrupted.
+    measured_gbps
+        Rate in Gbit/s of the servers' links where the trace was recorded; None for those of the
+        instance. Iterations are fitted to it, so that other rates change the time and not the work.
     contention
         If False, gradients and overhead are 0.
     name
@@ -84,6 +88,7 @@ class Choices:
     slot_seconds: float = SLOT_SECONDS
     horizon: int | None = None
     restore_seconds: float | None = None
+    measured_gbps: float | None = None
     contention: bool = True
     name: str | None = None
     max_size_mb: float = MAX_MB
@@ -109,6 +114,8 @@ class Choices:
             wrong.append(f"default duration {self.default_seconds}: it must be above 0 seconds")
         if self.restore_seconds is not None and not 0 <= self.restore_seconds <= 1e10:
             wrong.append(f"restore seconds {self.restore_seconds}: they must be at least 0")
+        if (gbps := self.measured_gbps) is not None and not LEAST_POSITIVE <= gbps <= MAX_NUMBER:
+            wrong.append(f"measured gbps {gbps}: it must be above 0")
         if not 1e-3 <= self.slot_seconds <= 1e10:
             wrong.append(f"slot seconds {self.slot_seconds}: it must be at least 0.001")
         if not self.max_size_mb > 0:

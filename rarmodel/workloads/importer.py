@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from rarmodel.errors import InputError, Problem, UsageError, listed
-from rarmodel.model import timing
-from rarmodel.model.extremes import iteration_ranges
-from rarmodel.schema import Cluster, Contention, Instance, Job, Resource
-from rarmodel.schema.instance import Preemption, Tenant
+from rarmodel.schema import Cluster, Contention, Instance
 from rarmodel.schema.problems import problems_of
 
 from .account import Account, counted, grouped, told
 from .candidates import NO_DURATION, Books, Candidate, candidates
 from .dealt import kept_to_trees
+from .fitting import Fits, told_network
 from .generate import with_safe_horizon
 from .import_choices import Choices
 from .licences import Count, counts_of, kept_of_licences
 from .model_profiles import Profile, require_model
+from .plausibility import findings
 from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
 from .site import Site
 from .switch_trees import Tree
-from .timed import FORWARD_PART
 from .trace_reader import Trace, read_trace
-from .window import Window, absolute, parse_window
+from .window import absolute, parse_window
 from .zones import parse_zone
 
 DEFAULT_CONTENTION: Mapping[str, Any] = {
@@ -38,6 +35,8 @@ DEFAULT_CONTENTION: Mapping[str, Any] = {
     "overhead_ms_per_server": 1.0,
 }
 """Contention of the bundled `philly-2869ce`; α matches two-host measurements over 1 GbE."""
+
+_TOO_SLOW = "an iteration takes longer than a slot"
 
 
 class Imported(NamedTuple):
@@ -70,7 +69,8 @@ def import_trace(
 
     A job's iterations are its greatest speed, that of its best placement without contention, times
     its recorded duration in slots, rounded to the nearest and at least 1: so in that placement
-    its execution time is the recorded duration, and the workload's GPU hours are kept.
+    its execution time is the recorded duration, and the workload's GPU hours are kept. If the trace
+    was measured on another network, this holds on that one; here the same work takes its own time.
 
     Its release is the first slot that begins no earlier than its submission, in the `calendar` of
     the jobs, and its tenant that of the row; unless all jobs are to wait at slot 0. A job that was
@@ -131,10 +131,23 @@ def import_trace(
         found = [candidate._replace(profiles=_without_gradient(candidate)) for candidate in found]
         contention = contention.model_copy(update={"overhead_ms_per_server": 0.0})
     rows = len(trace.jobs) + sum(map(len, trace.invalid.values()))
-    instance, used, slots = _instance(
-        trace, found, cluster, contention, choices, counts, window, books, rows
-    )
+    if not found:
+        raise _nothing_left(trace, books, rows)
+    slots = None
+    if choices.keeps_time:
+        slots = calendar([one.submitted for one in found], window, choices.slot_seconds, trace.zone)
+    fits = Fits(found, cluster, contention, choices.slot_seconds, choices.measured_gbps)
+    used = _used(found, fits, slots, choices, books)
+    if not used:
+        raise _nothing_left(trace, books, rows)
+    if choices.max_jobs is None and len(used) > MAX_JOBS:
+        message = f"{len(used):,} jobs; at most {MAX_JOBS:,} are supported"
+        cure = "--window, --group or --max-jobs chooses among them"
+        raise InputError([Problem("", f"{message}; {cure}")], trace.source)
+    instance = _instance(trace, used, fits, slots, cluster, contention, choices, counts, rows)
     hours = choices.slot_seconds / 3600
+    in_slots = sum(c.gpus * fits.slots(c) for c in used) * hours
+    other = choices.measured_gbps is not None
     account = Account(
         source=trace.source,
         format=trace.format.name,
@@ -143,7 +156,9 @@ def import_trace(
         left_out=grouped(books.left_out, books.gpu_hours),
         notes=grouped(_of_used(books.notes, used)),
         gpu_hours_recorded=sum(c.gpus * c.seconds for c in used) / 3600,
-        gpu_hours=sum(c.gpus * _slots(c, choices) for c in used) * hours,
+        gpu_hours=sum(c.gpus * fits.slots_here(c) for c in used) * hours if other else in_slots,
+        gpu_hours_measured=in_slots if other else None,
+        findings=findings(trace),
         noun=trace.noun,
         kept=(
             *_kept_of_time(trace, used, slots),
@@ -201,133 +216,101 @@ def _kept_of_switches(outside: Sequence[str]) -> list[str]:
     return [f"not kept: {told}; Slurm places no job there"] if outside else []
 
 
-def _slots(candidate: Candidate, choices: Choices) -> int:
-    return max(1, math.floor(candidate.seconds / choices.slot_seconds + 0.5))
-
-
-def _job(candidate: Candidate, counts: Mapping[str, Count]) -> dict[str, Any]:
-    (kind, first), *_ = candidate.profiles.items()
-    times = {
-        name: {
-            "forward_ms_per_sample": round(
-                FORWARD_PART * profile.compute_ms / profile.batch_size, 6
-            ),
-            "backward_ms": round((1 - FORWARD_PART) * profile.compute_ms, 4),
-        }
-        for name, profile in candidate.profiles.items()
-    }
+def _job(
+    candidate: Candidate, fits: Fits, slots: Calendar | None, counts: Mapping[str, Count]
+) -> dict[str, Any]:
+    fit = fits.of(candidate)
     job = {
         "name": candidate.name,
-        "gpus": candidate.gpus,
-        "iterations": 1,
-        "gradient_mb": first.gradient_mb,
-        "batch_size": first.batch_size,
-        **(times[None] if kind is None else {"times": times}),
+        "iterations": fit.measured * fits.slots(candidate),
+        **fit.fields,
     }
+    if slots is not None and (release := slots.release(candidate.submitted)):
+        job["release"] = release
     if candidate.tenant:
         job["tenant"] = candidate.tenant
-    if candidate.place.servers is not None:
-        job["servers"] = candidate.place.servers
     if known := {name: n for name, n in candidate.licences.items() if name in counts}:
         job["resources"] = known
     return job
 
 
-def _resources(jobs: Iterable[Job], counts: Mapping[str, Count]) -> tuple[Resource, ...]:
-    """The licences that jobs use."""
-    names = sorted({name for job in jobs for name in job.resources or ()})
-    return tuple(Resource(name=name, capacity=float(counts[name].number)) for name in names)
+def _used(
+    found: Sequence[Candidate],
+    fits: Fits,
+    slots: Calendar | None,
+    choices: Choices,
+    books: Books,
+) -> list[Candidate]:
+    """The rows that become jobs; the books say why others do not."""
+    used = list[Candidate]()
+    for candidate in found:
+        fit = fits.of(candidate)
+        if not fit.measured:
+            books.leave_out_candidate(candidate, _TOO_SLOW)
+        elif not fit.here:
+            books.leave_out_candidate(candidate, f"{_TOO_SLOW} on the instance's network")
+        elif slots is not None and slots.too_far(candidate.submitted):
+            books.leave_out_candidate(
+                candidate, f"submitted more than {FURTHEST:g} slots from slot 0"
+            )
+        elif choices.max_jobs is not None and len(used) == choices.max_jobs:
+            books.leave_out_candidate(
+                candidate, f"beyond the first {counted(choices.max_jobs, 'job')}"
+            )
+        else:
+            used.append(candidate)
+    return used
 
 
 def _instance(
     trace: Trace,
-    found: list[Candidate],
+    used: Sequence[Candidate],
+    fits: Fits,
+    slots: Calendar | None,
     cluster: Cluster,
     contention: Contention,
     choices: Choices,
     counts: Mapping[str, Count],
-    window: Window | None,
-    books: Books,
     rows: int,
-) -> tuple[Instance, list[Candidate], Calendar | None]:
-    """The instance, the rows that are its jobs, and its slots if they keep time."""
-    if not found:
-        raise _nothing_left(trace, books, rows)
-    if choices.max_jobs is None and len(found) > MAX_JOBS:
-        message = f"{len(found):,} jobs; at most {MAX_JOBS:,} are supported"
-        cure = "--window, --group or --max-jobs chooses among them"
-        raise InputError([Problem("", f"{message}; {cure}")], trace.source)
-    draft = _draft(trace, found, cluster, contention, choices, counts)
-    slots = None
-    if choices.keeps_time:
-        slots = calendar([one.submitted for one in found], window, choices.slot_seconds, trace.zone)
-    used, jobs = list[Candidate](), list[Job]()
-    for candidate, job, (best, _) in zip(found, draft.jobs, iteration_ranges(draft), strict=True):
-        speed = timing.speed(choices.slot_seconds, best)
-        if speed == 0:
-            books.leave_out(candidate.line, "an iteration takes longer than a slot")
-        elif slots is not None and slots.too_far(candidate.submitted):
-            books.leave_out(candidate.line, f"submitted more than {FURTHEST:g} slots from slot 0")
-        elif choices.max_jobs is not None and len(used) == choices.max_jobs:
-            books.leave_out(candidate.line, f"beyond the first {counted(choices.max_jobs, 'job')}")
-        else:
-            used.append(candidate)
-            update = {"iterations": speed * _slots(candidate, choices)}
-            if slots is not None and (release := slots.release(candidate.submitted)):
-                update["release"] = release
-            jobs.append(job.model_copy(update=update))
-    if not used:
-        raise _nothing_left(trace, books, rows)
-    description = (
-        f"Imported from {Path(trace.source).name}, format {trace.format.name}: "
-        f"{len(used)} of {rows} rows. {trace.format.credit}".rstrip()
-    )
-    changes: dict[str, Any] = {"jobs": tuple(jobs), "description": description}
-    if draft.tenants:
-        named = dict.fromkeys(job.tenant for job in jobs if job.tenant)
-        changes["tenants"] = tuple(Tenant(name=name) for name in sorted(named))
-    if draft.resources:
-        changes["resources"] = _resources(jobs, counts)
-    if choices.restore_seconds is not None:
-        changes["preemption"] = Preemption(restore_seconds=float(choices.restore_seconds))
-    if slots is not None and slots.origin is not None:
-        changes["time"] = draft.time.model_copy(update={"origin": slots.origin})
-    instance = draft.model_copy(update=changes)
-    return instance if choices.horizon else with_safe_horizon(instance), used, slots
-
-
-def _draft(
-    trace: Trace,
-    found: list[Candidate],
-    cluster: Cluster,
-    contention: Contention,
-    choices: Choices,
-    counts: Mapping[str, Count],
 ) -> Instance:
-    """An instance with a job of one iteration for each candidate."""
-    used = sorted({name for one in found for name in one.licences} & counts.keys())
-    licences = [{"name": name, "capacity": counts[name].number} for name in used]
+    """The instance whose jobs are these rows."""
+    tenants = sorted({candidate.tenant for candidate in used if candidate.tenant})
+    licences = sorted({name for one in used for name in one.licences} & counts.keys())
     name = Path(trace.source).name.split(".")[0] or "trace"
-    tenants = sorted({candidate.tenant for candidate in found if candidate.tenant})
+    source = f"{Path(trace.source).name}, format {trace.format.name}"
+    said = (
+        f"Imported from {source}: {len(used)} of {rows} rows.",
+        told_network(cluster, choices.measured_gbps),
+        trace.format.credit,
+    )
+    time: dict[str, Any] = {
+        "slot_seconds": float(choices.slot_seconds),
+        "horizon": choices.horizon or 1,
+    }
+    if slots is not None and slots.origin is not None:
+        time["origin"] = slots.origin
+    content: dict[str, Any] = {
+        "schema_version": 1,
+        "name": name if choices.name is None else choices.name,
+        "description": " ".join(filter(None, said)),
+        "time": time,
+        "cluster": cluster,
+        "contention": contention,
+    }
+    if choices.restore_seconds is not None:
+        content["preemption"] = {"restore_seconds": float(choices.restore_seconds)}
+    if tenants:
+        content["tenants"] = [{"name": tenant} for tenant in tenants]
+    if licences:
+        content["resources"] = [
+            {"name": licence, "capacity": float(counts[licence].number)} for licence in licences
+        ]
+    content["jobs"] = [_job(candidate, fits, slots, counts) for candidate in used]
     try:
-        return Instance.model_validate(
-            {
-                "schema_version": 1,
-                "name": name if choices.name is None else choices.name,
-                "description": "",
-                "time": {
-                    "slot_seconds": float(choices.slot_seconds),
-                    "horizon": choices.horizon or 1,
-                },
-                "cluster": cluster,
-                "contention": contention,
-                **({"tenants": [{"name": name} for name in tenants]} if tenants else {}),
-                **({"resources": licences} if licences else {}),
-                "jobs": [_job(candidate, counts) for candidate in found],
-            }
-        )
+        instance = Instance.model_validate(content)
     except ValidationError as error:
         raise InputError(problems_of(error), trace.source) from error
+    return instance if choices.horizon else with_safe_horizon(instance)
 
 
 def _nothing_left(trace: Trace, books: Books, rows: int) -> InputError:
@@ -339,4 +322,4 @@ def _nothing_left(trace: Trace, books: Books, rows: int) -> InputError:
         )
         if NO_DURATION in books.left_out:
             message += "; --default-seconds gives jobs a duration"
-    return InputError([Problem("", message)], trace.source)
+    return InputError([Problem("", one) for one in (message, *findings(trace))], trace.source)

@@ -142,12 +142,17 @@ def is_type(gpu_type: str, name: str) -> bool:
     return re.search(rf"(?<![a-z0-9]){found}(?![0-9])", gpu_type.lower()) is not None
 
 
+@cache
+def _measured_models() -> tuple[str, ...]:
+    return tuple(sorted(model for model, rows in profiles().items() if rows[0].measured))
+
+
 def assigned_model(seed: int, job: str) -> str:
     """A random measured model for a job of unknown model, by seed and name.
 
     The choice is a hash, so that a job has the same model in every excerpt of a trace.
     """
-    models = sorted(model for model, rows in profiles().items() if rows[0].measured)
+    models = _measured_models()
     digest = hashlib.sha256(f"{seed}:{job}".encode("utf-8", "backslashreplace")).digest()
     return models[int.from_bytes(digest[:8], "big") % len(models)]
 

@@ -28,6 +28,8 @@ MAPPABLE = (
     "partition",
 )
 """Fields to which a column of any other file can be mapped."""
+TIMES = ("submit", "duration", "start", "end")
+"""Those that are times, whose columns may have a unit."""
 
 
 def mapped(columns: Mapping[str, str]) -> Format:
@@ -52,12 +54,12 @@ def mapped(columns: Mapping[str, str]) -> Format:
         raise UsageError("give both start and end: their difference is the duration")
     places = {name: _with_unit(name, column) for name, column in columns.items()}
     needed = frozenset(column for column, _ in places.values())
-    return Format("columns", needed, partial(_mapped, places), gpus=columns["gpus"])
+    return Format("columns", needed, partial(_mapped, places), places=places)
 
 
 def _with_unit(name: str, column: str) -> tuple[str, float]:
     stem, colon, unit = column.rpartition(":")
-    if colon and unit in UNITS and name in {"submit", "duration", "start", "end"}:
+    if colon and unit in UNITS and name in TIMES:
         return stem, UNITS[unit]
     return column, 1.0
 

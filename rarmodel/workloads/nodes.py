@@ -16,7 +16,7 @@ from .trace_table import Table, open_table
 _LEVELS = ("ASW", "PSW", "DSW")
 """Access, pod and core switch above a host, as Alibaba names them."""
 
-_TYPES = ("gpu_type", "model")
+_TYPES = ("gpu_type", "model", "gpu_model")
 """Columns that may have the type of a server's GPUs."""
 
 _ROOT = "core"
@@ -48,9 +48,9 @@ def is_table(path: str) -> bool:
 def table_cluster(path: str, gpus_per_server: int | None, rates: Rates) -> Cluster:
     """A cluster from a table in one of the forms of `_FORMS`, recognised by its columns.
 
-    Servers without GPUs are left out. A column `gpu_type` or `model` has the type of the GPUs. In a
-    Clos network a switch has several switches above it. These count as one, so that the parallel
-    uplinks are one link of their total rate (reading 4).
+    Servers without GPUs are left out. A column `gpu_type`, `model` or `gpu_model` has the type of
+    the GPUs. In a Clos network a switch has several switches above it. These count as one, so that
+    the parallel uplinks are one link of their total rate (reading 4).
 
     Parameters
     ----------
@@ -171,6 +171,11 @@ def _server(cells: Cells) -> Sequence[_Node]:
     return [_Node(_cell(cells, "sn"), _count(cells, "gpu"), gpu_type=_type(cells))]
 
 
+def _spot_node(cells: Cells) -> Sequence[_Node]:
+    name, gpus = _cell(cells, "node_name"), _count(cells, "gpu_capacity_num")
+    return [_Node(name, gpus, gpu_type=_type(cells))]
+
+
 def _equal(cells: Cells) -> Sequence[_Node]:
     switches, each = _count(cells, "num_switch"), _count(cells, "num_node_p_switch")
     gpus = _count(cells, "num_gpu_p_node")
@@ -188,5 +193,6 @@ _FORMS = (
     _Form(("ip", "ASW"), _host, has_gpus=False),
     _Form(("sn", "gpu"), _server, has_gpus=True),
     _Form(("num_switch", "num_node_p_switch", "num_gpu_p_node"), _equal, has_gpus=True),
+    _Form(("node_name", "gpu_capacity_num"), _spot_node, has_gpus=True),
 )
-"""Alibaba's Lingjun and OpenB clusters; and the clusters of Tiresias, Muri and ElasticFlow."""
+"""Alibaba's Lingjun and OpenB; Tiresias, Muri and ElasticFlow; Alibaba's spot nodes."""

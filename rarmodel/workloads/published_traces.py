@@ -198,18 +198,16 @@ def _openb(cells: Cells) -> TraceJob:
     )
 
 
+_TOLD = ("job type", "command")
+_STEPS = ("steps argument", "needs data", "total steps")
+_ORDER = ("GPUs", "priority", "SLO", "arrival")
 _GAVEL = (
-    "job type",
-    "command",
-    "directory",
-    "steps argument",
-    "needs data",
-    "total steps",
-    "GPUs",
-    "priority",
-    "SLO",
-    "arrival",
+    (*_TOLD, "directory", *_STEPS, *_ORDER),
+    (*_TOLD, *_STEPS, *_ORDER),
+    (*_TOLD, *_STEPS, "arrival", "GPUs"),
+    (*_TOLD, "steps argument", "total steps", "arrival", "GPUs"),
 )
+"""Layouts of Gavel's traces, the newest first: the repository has files of each."""
 
 
 def _gavel(cells: Cells) -> TraceJob:
@@ -228,7 +226,66 @@ def _gavel(cells: Cells) -> TraceJob:
 
 def _looks_like_gavel(cells: Cells) -> bool:
     numbers = ("total steps", "GPUs", "arrival")
+    if not cells["steps argument"].startswith("-"):
+        return False
     return all(text(cells, name) for name in numbers) and _are_numbers(cells, numbers)
+
+
+_SWF = (
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "allocated processors",
+    "average CPU time",
+    "used memory",
+    "requested processors",
+    "requested time",
+    "requested memory",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+)
+"""The fields of the Standard Workload Format, version 2.2."""
+_PARTIAL = {"2", "3", "4"}
+"""States of a row that is one of several partial executions of a job."""
+
+
+def _swf(cells: Cells) -> TraceJob:
+    known = Cells({name: "" if cell == "-1" else cell for name, cell in cells.items()})
+    name, queue = text(known, "job number"), text(known, "queue")
+    submit, seconds = moment(known, "submit time"), duration(known, "run time")
+    status = text(known, "status")
+    if status in _PARTIAL:
+        message = "a partial execution of a job, which has a row of its own"
+        return TraceJob(name, None, submit, None, group=queue, unusable=message)
+    notes = ["a processor counts as a GPU: the format has no GPUs"]
+    gpus = _gpus(known, "allocated processors")
+    if gpus is None:
+        gpus = _gpus(known, "requested processors")
+        notes.append("no processors allocated in the file; those requested are used")
+    wait = duration(known, "wait time")
+    start = None if submit is None or wait is None else submit.seconds + wait
+    return TraceJob(
+        name,
+        gpus,
+        submit,
+        seconds,
+        group=queue,
+        unusable="it never started" if status == "5" and not seconds else "",
+        start=None if start is None else Moment(start, is_date=False),
+        tenant=text(known, "user"),
+        notes=tuple(notes),
+    )
+
+
+def _looks_like_swf(cells: Cells) -> bool:
+    return all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", cell) for cell in cells.values())
 
 
 def _philly_row(entry: Mapping[str, Any]) -> dict[str, str]:
@@ -329,7 +386,7 @@ PUBLISHED = (
         "pai",
         frozenset({"job_name", "inst_num", "start_time", "end_time", "plan_gpu"}),
         _pai,
-        header=_PAI,
+        headers=(_PAI,),
         looks=_looks_like_pai,
         beside={"plan_gpu": "it is in percent of a GPU, for each of inst_num instances"},
     ),
@@ -348,9 +405,10 @@ PUBLISHED = (
         "gavel",
         frozenset(),
         _gavel,
-        header=_GAVEL,
+        headers=_GAVEL,
         looks=_looks_like_gavel,
         summed_iterations=True,
     ),
+    Format("swf", frozenset(), _swf, headers=(_SWF,), looks=_looks_like_swf),
 )
 """Formats of published traces, and rarmodel's own."""

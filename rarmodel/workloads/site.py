@@ -47,10 +47,13 @@ class Site:
         Types of its GPUs.
     typed
         Whether every server has a type.
+    gpus
+        All GPUs of the cluster.
     """
 
     def __init__(self, cluster: Cluster, partitions: Mapping[str, Sequence[str]]) -> None:
         self.cluster = cluster
+        self.gpus = cluster.total_gpus
         self.partitions = partitions
         kinds = dict.fromkeys(server.gpu_type for server in cluster.servers)
         self.types = tuple(kind for kind in kinds if kind is not None)

@@ -45,6 +45,8 @@ class TraceJob(NamedTuple):
         Names of licences, and how many the job held of each.
     notes
         Assumptions about the row, such as which of two cells that contradict each other is used.
+    whole
+        Name of the job of which the row is one component; empty if it is a job of its own.
     """
 
     name: str
@@ -62,6 +64,7 @@ class TraceJob(NamedTuple):
     partition: str = ""
     notes: tuple[str, ...] = ()
     licences: tuple[tuple[str, int], ...] = ()
+    whole: str = ""
 
     @property
     def gpu_hours(self) -> float:
@@ -84,12 +87,14 @@ class Format:
     either
         Groups of columns; a file has at least one column of each group. `Start and End` are two
         columns that it has together.
-    header
-        Column names of a file that does not begin with them; empty if every file does.
+    headers
+        Column names of files that do not begin with them, one for each layout that was published;
+        empty if every file has them.
     looks
         Whether a row of as many cells looks like one of this format, for files without names.
-    gpus
-        The column that the user names for GPUs; empty for a known format.
+    places
+        For a file in no known format: the column that the user names for each field, and the
+        seconds in its unit.
     beside
         Columns of the format that do not say how many GPUs a job has, each with the reason.
     cure
@@ -111,9 +116,9 @@ class Format:
     columns: frozenset[str]
     read: Callable[[Cells], TraceJob]
     either: tuple[tuple[str, ...], ...] = ()
-    header: tuple[str, ...] = ()
+    headers: tuple[tuple[str, ...], ...] = ()
     looks: Callable[[Cells], bool] | None = None
-    gpus: str = ""
+    places: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
     cure: str = ""
     listing: str | None = None
@@ -141,7 +146,11 @@ class Format:
         wanted = len(self.columns) + len(self.either)
         return 1 - len(self.lacking(columns)) / wanted if wanted else 0.0
 
+    def layout(self, cells: int) -> tuple[str, ...]:
+        """Column names of a file without them whose rows have so many cells; empty if none has."""
+        return next((header for header in self.headers if len(header) == cells), ())
+
     def names(self, first: Sequence[str]) -> tuple[str, ...]:
         """Names of the columns of a file with this first row."""
-        begins = not self.header or (self.columns and self.columns <= set(first))
-        return tuple(first) if begins else self.header
+        begins = not self.headers or (self.columns and self.columns <= set(first))
+        return tuple(first) if begins else self.layout(len(first)) or self.headers[0]

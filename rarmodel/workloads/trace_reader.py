@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from rarmodel import registry
 from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem, UsageError, listed
 
+from .components import joined
 from .formats import FORMATS
 from .json_traces import Entry, entries_of
 from .named_columns import mapped
@@ -23,6 +25,10 @@ from .trace_format import Format, TraceJob
 from .trace_table import Row, Table, open_text, table_of
 from .zones import zone_of
 
+_TRES = re.compile(r"gres/gpu|(?:^|,)(?:billing|cpu|mem|node)=[0-9]")
+"""Slurm's trackable resources, in a cell."""
+_PAI_STATES = {"Terminated", "Waiting"}
+"""States of jobs, tasks and instances in Alibaba's PAI trace."""
 _MOST_PROBLEMS = 20
 """Most invalid rows that are reported one by one."""
 
@@ -170,7 +176,7 @@ def _read(
         if more > 0:
             shown.append(Problem("", f"and {more} more such rows; --skip-invalid leaves them out"))
         raise InputError(shown, source)
-    return Trace(source, form, tuple(jobs), invalid, frozenset(copies), noun, zone)
+    return Trace(source, form, joined(jobs, copies), invalid, frozenset(copies), noun, zone)
 
 
 def _cells(header: tuple[str, ...], row: Row) -> dict[str, str]:
@@ -215,7 +221,7 @@ def _refuse_beside(form: Format, table: Table) -> None:
     """
     for known in FORMATS.values():
         if known.is_table and known.columns and not known.lacking(table.first):
-            for column in known.beside.keys() & {form.gpus}:
+            for column in known.beside.keys() & {form.places["gpus"][0]}:
                 message = (
                     f"column {column!r} does not give the GPUs of a job: {known.beside[column]}; "
                     f"the file is of format {known.name}, so leave out --column"
@@ -229,8 +235,8 @@ def _recognised(table: Table) -> Format:
     for form in known:
         if (
             form.looks is not None
-            and len(form.header) == len(table.first)
-            and form.looks(Cells(zip(form.header, table.first, strict=True)))
+            and (header := form.layout(len(table.first)))
+            and form.looks(Cells(zip(header, table.first, strict=True)))
         ):
             return form
     named = [form for form in known if form.columns or form.either]
@@ -240,6 +246,15 @@ def _recognised(table: Table) -> Format:
     nearest = max(named, key=lambda form: form.share(table.first))
     if nearest.share(table.first) >= 0.5:
         raise InputError(_missing(nearest, table), table.source)
+    if {"JobID", "JobIDRaw"} & set(table.first) and {"State", "Submit"} & set(table.first):
+        raise InputError(_missing(FORMATS["sacct"], table), table.source)
+    if _PAI_STATES & set(table.first):
+        message = "a row of a PAI trace without names of columns, and without numbers of GPUs"
+        message += "; pai_task_table.csv has these"
+        raise InputError([Problem(f"line {table.line}", message)], table.source)
+    if any(_TRES.search(cell) for cell in table.first):
+        message = "a row of sacct without names of columns; run sacct again without --noheader"
+        raise InputError([Problem(f"line {table.line}", message)], table.source)
     message = (
         f"columns {listed(table.first)}: none of the formats {', '.join(FORMATS)}; "
         "name the columns, such as --column gpus=NUM_GPUS --column duration=SECONDS"
@@ -258,7 +273,11 @@ def _missing(form: Format, table: Table) -> Iterator[Problem]:
     there = Counter(column for column in table.first if column)
     wanted = ", ".join([*sorted(form.columns), *(" or ".join(group) for group in form.either)])
     cure = form.cure or f"format {form.name} has {wanted}"
-    for column in form.lacking(there):
+    lacking = form.lacking(there)
+    if form.cure and len(lacking) > 1:
+        yield Problem(place, f"columns {', and '.join(lacking)} are missing; {cure}")
+        lacking = []
+    for column in lacking:
         yield Problem(place, f"column {column} is missing; {cure}")
     used = {*form.columns, *(name for group in form.either for name in group)}
     for column, times in there.items():

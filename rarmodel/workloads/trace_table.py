@@ -26,6 +26,10 @@ _LINE = 1000
 """Bytes that tell whether a file is JSON."""
 _RULE = re.compile(r"-+(?: +-+)+\s*")
 """The line below the names of columns of fixed widths, as `sacct` prints them."""
+_REMARK = ";"
+_SPACED = 18
+"""Cells of a row of the Standard Workload Format, which has spaces between them."""
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?")
 _BOM = "\ufeff"
 _LONGEST = 16 * CHUNK
 """Most bytes of a line: a file with longer lines is not a table, and would exhaust the memory."""
@@ -137,8 +141,12 @@ def table_of(text: Text, expected: str) -> Table:
     first, second = next(lines, ""), next(lines, "")
     if not first:
         raise InputError([Problem("", f"empty; {expected} is expected")], text.source)
+    while first.startswith(_REMARK) and second.startswith(_REMARK):
+        second = next(lines, "")
     text.stream.seek(0)
-    if _RULE.fullmatch(second):
+    if _is_spaced(second if first.startswith(_REMARK) else first):
+        rows = _spaced(text.stream)
+    elif _RULE.fullmatch(second):
         rows = _fixed(text.stream, second, text.source)
     else:
         rows = _rows(text.stream, max(_DELIMITERS, key=first.count), text.source)
@@ -147,6 +155,19 @@ def table_of(text: Text, expected: str) -> Table:
         message = f"nothing but delimiters; {expected} is expected"
         raise InputError([Problem("", message)], text.source)
     return Table(text.source, line, names, rows)
+
+
+def _is_spaced(line: str) -> bool:
+    """Whether a line is a row of the Standard Workload Format."""
+    cells = line.split()
+    return len(cells) == _SPACED and all(map(_NUMBER.fullmatch, cells))
+
+
+def _spaced(text: Iterable[str]) -> Iterator[tuple[int, Row]]:
+    """Rows of cells separated by spaces, between lines of remarks."""
+    for number, line in enumerate(text, start=1):
+        if line.strip() and not line.lstrip().startswith(_REMARK):
+            yield number, line.split()
 
 
 def _fixed(text: Iterable[str], rule: str, name: str) -> Iterator[tuple[int, Row]]:

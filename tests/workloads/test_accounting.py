@@ -19,6 +19,7 @@ GPUS = {"0": 4, "1": 1, "2": 1, "3": 16, "4": 1, "5": 4, "6": 1, "7": 2, "8": 4,
 MINUTES = {"0": 112, "1": 213, "2": 263, "3": 387, "4": 1, "5": 377, "6": 18, "7": 400, "8": 78,
            "9": 2, "10": 2, "11": 152}  # fmt: skip
 GPU_HOURS = 165.4
+COMPONENT = "a component of a heterogeneous job, which counts with its first"
 
 
 @pytest.mark.parametrize(
@@ -76,11 +77,13 @@ def test_supercloud_rows_that_did_not_run_or_contradict_themselves(tmp_path: Pat
 def test_slices_and_shards_of_gpus_are_left_out_and_arrays_read() -> None:
     found = imported(FIXTURES / "sacct_array.txt")
     assert {name: job.size for name, job in jobs_of(found.instance).items()} == {
-        "79+0": 4, "79+1": 4, "77_0": 4, "77_1": 1, "77_2": 1, "77_3": 16
+        "79": 8, "77_0": 4, "77_1": 1, "77_2": 1, "77_3": 16
     }  # fmt: skip
-    assert reasons(found.account.left_out) == {"a part of a GPU": 2, "it never started": 1}
+    assert reasons(found.account.left_out) == {
+        "a part of a GPU": 2, "it never started": 1, COMPONENT: 1
+    }  # fmt: skip
     notes = reasons(found.account.notes)
-    assert notes["a component of a heterogeneous job; each is a job of its own"] == 2
+    assert notes["2 components of a heterogeneous job are one job"] == 1
     # Two whole GPUs beside the shards; what two slices are of a GPU, Slurm does not say.
     assert found.account.gpu_hours_left_out == 2
 
@@ -376,3 +379,77 @@ def test_licences_that_sacct_cut_short_are_noted(tmp_path: Path) -> None:
     assert "Licenses: cut short by sacct; --parsable2 writes it whole" in reasons(
         found.account.notes
     )
+
+
+HET = "JobID|Partition|State|Submit|Start|ElapsedRaw|ReqTRES|AllocTRES|Licenses\n"
+TIMES = "2024-05-01T10:00:00|2024-05-01T10:00:00"
+
+
+def test_components_of_a_heterogeneous_job_are_one_job_of_all_their_gpus(tmp_path: Path) -> None:
+    text = (
+        f"{HET}"
+        f"7+0|cpu|COMPLETED|{TIMES}|3600||cpu=64|matlab:1\n"
+        f"7+0.batch|cpu|COMPLETED|{TIMES}|3600||cpu=64|\n"
+        f"7+1|gpu|COMPLETED|{TIMES}|3600|gres/gpu:a100=4|gres/gpu:a100=4|matlab:2\n"
+        f"7+2|gpu|COMPLETED|{TIMES}|1800|gres/gpu:v100=4|gres/gpu:v100=4|\n"
+        f"8|gpu|COMPLETED|{TIMES}|600|gres/gpu=1|gres/gpu=1|\n"
+        f"9+0|gpu|PENDING|{TIMES}|0|gres/gpu=1||\n"
+        f"9+1|gpu|PENDING|{TIMES}|0|gres/gpu=1||\n"
+        f"10+0|gpu|COMPLETED|{TIMES}|600|gres/gpu=1|gres/gpu=1|\n"
+        f"10+1|gpu|COMPLETED|{TIMES}|600|gres/shard=2|gres/shard=2|\n"
+    )
+    found = imported(tmp_path / "t.txt", text)
+    by_name = jobs_of(found.instance)
+    assert {name: job.size for name, job in by_name.items()} == {"7": 8, "8": 1}
+    # 4 GPUs for an hour and 4 for half an hour: 6 GPU hours on 8.
+    assert seconds_of(found.instance) == {"7": 2700, "8": 600}
+    assert by_name["7"].resources == {"matlab": 3}
+    assert reasons(found.account.left_out) == {
+        "a step of a job, which has a row of its own": 1,
+        COMPONENT: 4,
+        "it never started": 1,
+        "a part of a GPU": 1,
+    }
+    notes = reasons(found.account.notes)
+    assert notes["3 components of a heterogeneous job are one job"] == 1
+    assert notes["components of different durations; their mean by GPUs is used"] == 1
+    assert notes["components on different types of GPU; it may use any of these"] == 1
+    assert found.account.gpu_hours_recorded == pytest.approx(6 + 1 / 6)
+    assert found.account.gpu_hours_left_out == pytest.approx(1 / 6)
+
+
+def test_one_component_alone_or_twice_is_no_wider_job(tmp_path: Path) -> None:
+    row = f"7+1|gpu|COMPLETED|{TIMES}|600|gres/gpu=2|gres/gpu=2|\n"
+    found = imported(tmp_path / "t.txt", f"{HET}{row}{row}")
+    assert {name: job.size for name, job in jobs_of(found.instance).items()} == {"7+1": 2}
+    assert reasons(found.account.left_out) == {"a copy of an earlier row": 1}
+
+
+def test_components_in_json_are_one_job(tmp_path: Path) -> None:
+    parts = [job(k, het={"job_id": 80, "job_offset": k - 1}) for k in (1, 2)]
+    found = imported(tmp_path / "jobs.json", json.dumps({"jobs": parts}))
+    assert {name: one.size for name, one in jobs_of(found.instance).items()} == {"80": 8}
+
+
+@pytest.mark.parametrize("cell", ["billing=8,cpu=8,gres/gpu=4,mem=10G,node=1", "cpu=8,node=1"])
+def test_rows_of_sacct_without_names_say_which_option_to_leave_out(
+    tmp_path: Path, cell: str
+) -> None:
+    with pytest.raises(InputError, match=r"line 1: a row of sacct without .* without --noheader"):
+        imported(tmp_path / "t.txt", f"1|COMPLETED|2024-05-01T10:00:00|600|{cell}\n")
+
+
+def test_what_sacct_prints_by_default_lacks_columns_that_one_line_names(tmp_path: Path) -> None:
+    names = ["JobID", "JobName", "Partition", "Account", "AllocCPUS", "State", "ExitCode"]
+    for separator in ("|", " "):
+        text = separator.join(names) + "\n"
+        if separator == " ":
+            text = " ".join(name.rjust(10) for name in names) + "\n" + " ".join(["-" * 10] * 7)
+        with pytest.raises(InputError) as refused:
+            imported(tmp_path / "t.txt", text)
+        (problem,) = refused.value.problems
+        assert problem.message == (
+            "columns 'AllocTRES' or 'AllocGRES' or 'ReqTRES', and 'ElapsedRaw' or 'Elapsed' or "
+            "'Start and End' are missing; run sacct --parsable2 with --format JobID,State,Account,"
+            "Partition,Submit,Start,ElapsedRaw,ReqTRES,AllocTRES"
+        )

@@ -14,6 +14,7 @@ from traces import imported, jobs_of, reasons, rows, seconds_of
 from rarmodel.bounds import area
 from rarmodel.errors import InputError, UsageError
 from rarmodel.model import job_extremes
+from rarmodel.schema import Cluster
 from rarmodel.schema.instance import Preemption
 
 OUTSIDE = "submitted outside the window; the trace has 0h to 2.0h"
@@ -288,3 +289,26 @@ def test_jobs_may_be_interrupted_if_a_restoration_has_a_length(tmp_path: Path) -
         assert found.preemption == Preemption(restore_seconds=seconds)
     with pytest.raises(UsageError, match="restore seconds -1: they must be at least 0"):
         imported(tmp_path / "t.csv", THREE, restore_seconds=-1)
+
+
+def test_work_for_a_row_does_not_grow_with_the_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each row once asked for the sum over all servers: 1,000,000 rows took hours.
+    sums = 0
+    total = Cluster.total_gpus.fget  # type: ignore[attr-defined]
+
+    def counted(cluster: Cluster) -> int:
+        nonlocal sums
+        sums += 1
+        gpus: int = total(cluster)
+        return gpus
+
+    monkeypatch.setattr(Cluster, "total_gpus", property(counted))
+    asked = []
+    for count in (5, 50):
+        sums = 0
+        lines = [f"{k},0,{1 + k % 3},{k},600,,vgg16,16,x" for k in range(count)]
+        imported(tmp_path / "t.csv", rows(*lines))
+        asked.append(sums)
+    assert asked[0] == asked[1]

@@ -19,6 +19,7 @@ PAI_HEADER = (
 )
 OPENB = FIXTURES / "openb_pod_list.csv"
 PHILLY = FIXTURES / "cluster_job_log.json"
+SWF = FIXTURES / "parallel.swf"
 KALOS = FIXTURES / "acme-kalos.csv"
 
 
@@ -261,3 +262,93 @@ def test_column_without_a_name_is_no_field(tmp_path: Path) -> None:
     found = imported(tmp_path / "t.csv", text, columns=columns)
     assert [job.name for job in found.instance.jobs] == ["line2", "line3"]
     assert found.account.used == 2
+
+
+def test_swf_is_read_between_its_remarks(tmp_path: Path) -> None:
+    found = imported(SWF, slot_seconds=1.0)
+    assert (found.account.format, found.account.rows) == ("swf", 10)
+    jobs = jobs_of(found.instance)
+    assert {name: (job.size, job.release, job.tenant) for name, job in jobs.items()} == {
+        "1": (4, 0, "1"), "2": (16, 60, "2"), "3": (8, 120, "1"), "5": (2, 240, "3"),
+        "6": (8, 300, "2"),
+    }  # fmt: skip
+    assert seconds_of(found.instance) == {"1": 3600, "2": 600, "3": 1800, "5": 450, "6": 3000}
+    assert reasons(found.account.left_out) == {
+        "a partial execution of a job, which has a row of its own": 2,
+        "it never started": 1,
+        "a duration of 0": 1,
+        "more GPUs than the cluster's 32": 1,
+    }
+    notes = reasons(found.account.notes)
+    assert notes["a processor counts as a GPU: the format has no GPUs"] == 5
+    assert notes["no processors allocated in the file; those requested are used"] == 1
+    # Lines as an editor counts them, and queues as groups.
+    assert "left out: 1 row: it never started (line 15)" in found.account.lines()
+    assert [*jobs_of(imported(SWF, group="2").instance)] == ["3", "5"]
+
+
+@pytest.mark.parametrize("begin", ["", "\n; remark\n\n"])
+def test_swf_needs_no_remarks_but_all_its_cells(tmp_path: Path, begin: str) -> None:
+    row = "1 0 0 60 2" + " -1" * 13
+    assert imported(tmp_path / "t.swf", f"{begin}{row}\n").account.format == "swf"
+    with pytest.raises(InputError, match=r"line .: 17 cells; 18 are expected"):
+        imported(tmp_path / "t.swf", f"{begin}{row}\n{row[:-3]}\n")
+    with pytest.raises(InputError, match=r"line ., column 'run time': 'x'; a number is expected"):
+        imported(tmp_path / "t.swf", f"{begin}{row}\n{row.replace('60', 'x')}\n")
+
+
+def test_semicolons_still_separate_cells(tmp_path: Path) -> None:
+    # As pandas writes an index without a name.
+    found = imported(tmp_path / "t.csv", ";g;s\n1;2;60\n", columns={"gpus": "g", "duration": "s"})
+    assert [job.size for job in found.instance.jobs] == [2]
+
+
+STEPS = {
+    6: "LM (batch size 40)\tpython main.py\t--steps\t2000000\t90\t4\n",
+    7: "LM (batch size 40)\tpython main.py\t--steps\t1\t2000000\t90.000000\t4\n",
+    9: "LM (batch size 40)\tpython main.py\t--steps\t1\t2000000\t4\t1\t-1.0\t90\n",
+    10: "LM (batch size 40)\tpython main.py\tlm\t--steps\t1\t2000000\t4\t1\t-1.0\t90\n",
+}
+
+
+@pytest.mark.parametrize("cells", STEPS)
+def test_every_layout_of_gavel_gives_the_same_job(tmp_path: Path, cells: int) -> None:
+    first = STEPS[cells].replace("\t90", "\t0").replace("2000000", "1000000")
+    found = imported(tmp_path / "t.trace", first + STEPS[cells], slot_seconds=1.0)
+    assert found.account.format == "gavel"
+    job = jobs_of(found.instance)["line2"]
+    assert (job.size, job.release, job.batch_size) == (4, 90, 40)
+    # With 4 GPUs an iteration of all takes 41.65 ms.
+    assert seconds_of(found.instance) == {"line1": 10413, "line2": 20825}
+
+
+def test_seven_columns_of_gavel_have_jobs_without_gpus() -> None:
+    found = imported(FIXTURES / "gavel_seven.trace")
+    assert (found.account.format, found.account.used) == ("gavel", 3)
+    assert reasons(found.account.left_out) == {"no GPU": 1}
+
+
+def test_six_cells_without_steps_are_not_gavel(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none of the formats"):
+        imported(tmp_path / "t.tsv", "a\tb\tc\t1\t2\t3\n")
+
+
+def test_spot_jobs_run_on_the_types_of_spot_nodes() -> None:
+    found = rarmodel.import_trace(
+        FIXTURES / "job_info_df.csv", cluster=FIXTURES / "node_info_df.csv"
+    )
+    types = {server.name: server.gpu_type for server in found.instance.cluster.servers}
+    assert types["2"] == "A10"
+    assert found.account.format == "alibaba-spot"
+    assert reasons(found.account.left_out) == {
+        "more GPUs than the 16 that it may use": 1, "a part of a GPU": 1, "no GPU": 1
+    }  # fmt: skip
+    assert {name: [*(job.times or {})] for name, job in jobs_of(found.instance).items()} == {
+        "1": ["A10"], "2": ["A10"], "3": ["A100-SXM4-80GB"]
+    }  # fmt: skip
+
+
+def test_other_tables_of_pai_say_which_has_the_gpus(tmp_path: Path) -> None:
+    row = "4b3f,8cb3,58540f191766,Terminated,4550879.0,4551416.0\n"
+    with pytest.raises(InputError, match=r"line 1: a row of a PAI trace .* pai_task_table.csv has"):
+        imported(tmp_path / "pai_job_table.csv", row)

@@ -36,10 +36,10 @@ def refused(path: Path, content: str | bytes) -> list[str]:
             "num_gpus, submit_s"),
         ),
         (b"a,b\n1,2\n", ("line 1: columns 'a', 'b': none of the formats rarmodel, philly, "
-         "philly-json, muri, tiresias, helios, acme, alibaba-spot, pai, openb, gavel, sacct, "
+         "philly-json, muri, tiresias, helios, acme, alibaba-spot, pai, openb, gavel, swf, sacct, "
          "sacct-json, supercloud; name the columns, such as "
          "--column gpus=NUM_GPUS --column duration=SECONDS")),
-        (b"JobID|State\n1|x\n", "line 1: columns 'JobID', 'State': none of"),
+        (b"JobID|State\n1|x\n", "line 1: columns 'AllocTRES' or 'AllocGRES' or 'ReqTRES', and"),
         (rows(GOOD, header=f"{SCHEMA},group").encode(), "line 1: column 'group' is there 2 times"),
         (rows(GOOD, "1,1,1,0").encode(), "line 3: 4 cells; 9 are expected, as the format has"),
         (rows("0,0,1,0,-60,,,,").encode(), ("line 2, column 'duration_s': -60; it must not be "

@@ -103,7 +103,10 @@ def what_if(
         raise UsageError("name at least one change, such as servers=+4")
     every = [UNCHANGED, *alternatives]
     drawn = draws_of(instances, range(seed, seed + seeds), objective)
-    made = [[_made(instance, one, problems) for one in every] for _, instance in drawn]
+    several = len({draw.instance for draw, _ in drawn}) > 1
+    made = [
+        [_made(instance, one, problems, named=several) for one in every] for _, instance in drawn
+    ]
     if problems:
         raise InputError(dict.fromkeys(problems))
     way = way_to_answer(
@@ -147,10 +150,16 @@ def what_if(
     )
 
 
-def _made(instance: Instance, alternative: Alternative, problems: list[Problem]) -> Instance:
-    """The instance with the changes of an alternative; what is wrong with them is noted."""
+def _made(
+    instance: Instance, alternative: Alternative, problems: list[Problem], *, named: bool
+) -> Instance:
+    """The instance with the changes of an alternative; what is wrong with them is noted.
+
+    Places begin with the name of the instance if it is to be `named`, among others.
+    """
     try:
         return changed(instance, alternative)
     except InputError as error:
-        problems += error.problems
+        before = f"{instance.name}: " if named else ""
+        problems += [Problem(f"{before}{one.place}", one.message) for one in error.problems]
         return instance

@@ -119,9 +119,14 @@ class WhatIf:
     trials: tuple[Trial, ...] = field(repr=False)
 
     @property
+    def planned(self) -> int:
+        """Number of runs: each alternative on each draw."""
+        return len(self.alternatives) * len(self.draws)
+
+    @property
     def complete(self) -> bool:
         """Whether every alternative was tried on every draw."""
-        return len(self.trials) == len(self.alternatives) * len(self.draws)
+        return len(self.trials) == self.planned
 
     @property
     def verified(self) -> bool:

@@ -72,7 +72,7 @@ def whole_of(text: str, least: int = 1) -> int:
     UsageError
         If the text is none, or too small.
     """
-    if text.isascii() and text.isdecimal() and int(text) >= least:
+    if len(text) < 16 and text.isascii() and text.isdecimal() and int(text) >= least:
         return int(text)
     raise UsageError(f"{shown(text)}; a whole number of at least {least} is expected")
 

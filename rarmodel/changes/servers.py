@@ -11,7 +11,7 @@ from rarmodel import registry
 from rarmodel.argument_checks import shown
 from rarmodel.errors import UsageError, listed
 from rarmodel.schema import Instance
-from rarmodel.schema.cluster import Link, Server, StarNetwork
+from rarmodel.schema.cluster import MAX_GPUS, Link, Server, StarNetwork
 from rarmodel.schema.job import Job
 
 from .amounts import whole_of
@@ -102,13 +102,19 @@ def _with_more(
         plain = server.model_copy(update={"name": ""})
         return plain, link and (link.gbps, link.level), member
 
-    if len(kinds := {like(server): server.name for server in among}) > 1:
+    kinds: dict[Like, str] = {}
+    for server in among:
+        kinds.setdefault(like(server), server.name)
+    if len(kinds) > 1:
         raise UsageError(
-            f"the servers are not alike, such as {listed(sorted(kinds.values()))}: their GPUs, "
+            f"the servers are not alike, such as {listed(list(kinds.values()))}: their GPUs, "
             f"their links or the jobs that may use them differ; name one, as in "
             f"servers=+{how_many}:{among[0].name}"
         )
     model = among[0]
+    room = (MAX_GPUS - instance.cluster.total_gpus) // model.gpus
+    if how_many > room:
+        raise UsageError(f"{how_many:,} servers more; a cluster has at most {MAX_GPUS:,} GPUs")
     names = _new_names(instance, how_many)
     added = tuple(model.model_copy(update={"name": name}) for name in names)
     cluster = instance.cluster

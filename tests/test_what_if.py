@@ -31,7 +31,7 @@ def by_hand(path: Path, **fields: Any) -> dict[str, Any]:
 
 
 SERVER = {"name": "new-1", "gpus": 4}
-QUESTIONS = {
+QUESTIONS: dict[str, dict[str, Any]] = {
     "servers=+1": {
         "servers": [*by_hand(ARRIVALS)["cluster"]["servers"], SERVER],
     },

@@ -64,8 +64,8 @@ def differences(one: Any, other: Any, place: str = "") -> dict[str, tuple[Any, A
     if listed and one and isinstance(one[0], dict):
         found = {}
         for i in range(max(len(one), len(other))):
-            pair = [some[i] if i < len(some) else None for some in (one, other)]
-            found |= differences(*pair, f"{place}[{i}]")
+            before, after = (some[i] if i < len(some) else None for some in (one, other))
+            found |= differences(before, after, f"{place}[{i}]")
         return found
     return {} if one == other else {place: (one, other)}
 

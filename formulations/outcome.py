@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from rarmodel.model.interruptions import checkpoint_interval, kept_iterations, may_stop
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Job, Schedule
 from rarmodel.schema.schedule import Held
@@ -38,6 +39,19 @@ class SimulatedSegment(NamedTuple):
     first: bool
 
 
+class Iterations(NamedTuple):
+    """Iterations of a job at the begin of a slot, up to all that it has to do.
+
+    Attributes
+    ----------
+    done, kept
+        What it has done by then; what it keeps of that, if a segment ends there.
+    """
+
+    done: int
+    kept: int
+
+
 class ScheduleOutcome:
     """A simulated schedule, by the names of jobs, servers and links.
 
@@ -65,7 +79,7 @@ class ScheduleOutcome:
             for segment in by_job[j].segments:
                 counts = {index[s]: len(gpus) for s, gpus in segment.gpus.items() if gpus}
                 inside = dict(sorted(counts.items()))
-                runs.append(run_of(job, segment, inside, restore, before))
+                runs.append(run_of(scope.instance, job, segment, inside, restore, before))
                 before = len(runs) - 1
         self._runs, self._course = runs, simulate(scope.instance, runs)
         late, names = scope.horizon + 1, list(scope.servers)
@@ -94,7 +108,7 @@ class ScheduleOutcome:
 
     def _goes_on(self, job: Job, segment: Held) -> bool:
         """Whether a job that runs at slot 0 stays where it is."""
-        if job.running is None or self.scope.instance.preemption is None:
+        if job.running is None or not may_stop(self.scope.instance, job):
             return job.running is not None
         return job.running.goes_on(segment.start, segment.gpus)
 
@@ -132,6 +146,22 @@ class ScheduleOutcome:
         """Whether a job that ran at slot 0 still holds the GPUs that it had."""
         segment = self.at(j, t)
         return segment is not None and segment.own
+
+    def iterations(self, j: str) -> list[Iterations]:
+        """Iterations of a job at the begin of each slot, and after the last."""
+        job, first = self.scope.jobs[j], self.segments[j][0]
+        done = 0 if job.running is None else job.running.iterations_done
+        moved = job.running is not None and not first.own
+        kept = kept_iterations(done, checkpoint_interval(job)) if moved else done
+        found = [Iterations(done, kept)]
+        for t in range(self.scope.horizon):
+            ring = self.ring(j, t)
+            done = min(job.iterations, kept + (ring.speed if ring else 0))
+            held = self.at(j, t)
+            over = held is not None and held is not self.at(j, t + 1) and done < job.iterations
+            kept = kept_iterations(done, checkpoint_interval(job)) if over else done
+            found.append(Iterations(done, kept))
+        return found
 
     def ring(self, j: str, t: int) -> Ring | None:
         """The state of a job's ring in a slot; None if the job is inactive or is restored."""

@@ -8,6 +8,7 @@ from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rarmodel.model import Pace, timing
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.schema import Job, Server, Spread
 
@@ -153,7 +154,7 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
             for workers in spreads(scope, name):
                 if own := rating_of(scope, name, workers, links_used(scope, workers)):
                     options[name][OWN] = own
-            if scope.instance.preemption is None:
+            if not may_stop(scope.instance, job):
                 continue
         alike = job.sizes, job.servers, job.spread, job.times and tuple(job.times)
         common = not scope.allowed and (scope.interrupted or job.running is None)

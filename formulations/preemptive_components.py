@@ -12,6 +12,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.interruptions import (
+    checkpoint_interval,
+    kept_iterations,
+    loses_work,
+    may_stop,
+)
 from rarmodel.model.timing import restore_slots
 
 from .caps import capacity_of, limits_of
@@ -134,12 +140,12 @@ def restoration(m: Any, scope: Scope) -> None:
     first_jkt ≤ begins_jkt             Σ_k first_jkt = started[j,t] − started[j,t−1]
     active_in_jkt + begins_jku − first_jku ≤ 1                           t−R < u ≤ t
     active_in_jkt ≥ holds_jkt − Σ_{t−R < u ≤ t} (begins_jku − first_jku)
-    Σ_kt begins_jkt ≤ 1                without preemption
+    Σ_kt begins_jkt ≤ 1                jobs that may not be interrupted
     ```
     """
     numbers, slots, wait = numbers_of(scope), range(scope.horizon), restore_slots(scope.instance)
     pairs, moved = numbers.pairs, _moved(numbers)
-    once = scope.instance.preemption is None
+    once = {j for j, job in scope.jobs.items() if not may_stop(scope.instance, job)}
     m.active_in = pyo.Var(pairs, slots, domain=pyo.Binary)
     m.active_if_held = pyo.Constraint(
         pairs, slots, rule=lambda m, j, k, t: m.active_in[j, k, t] <= m.holds[j, k, t]
@@ -158,7 +164,7 @@ def restoration(m: Any, scope: Scope) -> None:
         )
     if once:
         m.begins_once = pyo.Constraint(
-            sorted({j for j, _ in moved}),
+            sorted(once.intersection(j for j, _ in moved)),
             rule=lambda m, j: (
                 sum(m.begins[j, k, t] for k in numbers.options[j] for t in slots) <= 1
             ),
@@ -223,6 +229,15 @@ RESTORATION = Component(
 )
 
 
+def _progress(m: Any, numbers: Numbers, j: str, t: int) -> Any:
+    """Iterations that a job does in a slot."""
+    packed = [(k, way.alone) for k, way in numbers.options[j].items() if not way.links]
+    steps = [high - low for low, high in pairwise([0, *numbers.levels.get(j, ())])]
+    return sum(speed * m.active_in[j, k, t] for k, speed in packed) + sum(
+        step * m.reaches[j, i, t] for i, step in enumerate(steps)
+    )
+
+
 def work(m: Any, scope: Scope) -> None:
     """All iterations are done by the completion, (9): in whole numbers, slot by slot.
 
@@ -233,15 +248,129 @@ def work(m: Any, scope: Scope) -> None:
     numbers, slots = numbers_of(scope), range(scope.horizon)
 
     def done(m: Any, j: str) -> Any:
-        packed = [(k, way.alone) for k, way in numbers.options[j].items() if not way.links]
-        steps = [high - low for low, high in pairwise([0, *numbers.levels.get(j, ())])]
-        progress = sum(speed * m.active_in[j, k, t] for k, speed in packed for t in slots)
-        progress += sum(step * m.reaches[j, i, t] for i, step in enumerate(steps) for t in slots)
         if not numbers.options[j]:
             return m.ended[j, scope.horizon] <= 0  # It is 1: there is no solution.
-        return progress >= scope.jobs[j].iterations_left
+        return sum(_progress(m, numbers, j, t) for t in slots) >= scope.jobs[j].iterations_left
 
     m.work = pyo.Constraint(list(scope.jobs), rule=done)
 
 
 WORK = Component("work", work, needs=("ended", "active_in", "reaches"))
+
+
+def _losers(scope: Scope) -> list[str]:
+    """Jobs with a placement that lose work when they are interrupted."""
+    options = numbers_of(scope).options
+    return [j for j, job in scope.jobs.items() if loses_work(scope.instance, job) and options[j]]
+
+
+def lost_work(m: Any, scope: Scope) -> None:
+    """An interruption keeps whole intervals of C_j iterations, all of a job's counted (section 18).
+
+    With `progress_jt` the iterations of slot t, as `work` has them, and n_j those behind a job that
+    runs at slot 0, of which it keeps n'_j if it does not stay there:
+
+    ```
+    kept_j0 = n'_j + (n_j − n'_j)·holds_j(own)0
+    kept_j(t+1) ≤ kept_jt + progress_jt            kept_jH ≥ F_j
+    stops_jt ≥ holds_jk(t−1) − holds_jkt − ended_jt
+    stops_jt ≥ holds_jk(t−1) + begins_jkt − 1
+    kept_jt ≤ C_j·checkpoints_jt + F_j·(1 − stops_jt)
+    C_j·checkpoints_jt ≤ kept_j(t−1) + progress_j(t−1)
+    ```
+
+    A job without checkpoints has `kept_jt ≤ F_j·(1 − stops_jt)` in place of the last two.
+    """
+    numbers, slots = numbers_of(scope), range(scope.horizon)
+    losers = _losers(scope)
+    every = {j: checkpoint_interval(scope.jobs[j]) for j in losers}
+    some = [j for j in losers if every[j]]
+    total = {j: scope.jobs[j].iterations for j in losers}
+    held = [(j, k) for j, k in numbers.pairs if j in every]
+    m.kept = pyo.Var(
+        losers,
+        range(scope.horizon + 1),
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda _, j, t: (0, total[j]),
+    )
+    m.stops = pyo.Var(losers, slots[1:], domain=pyo.Binary)
+    m.checkpoints = pyo.Var(
+        some,
+        slots[1:],
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda _, j, t: (0, total[j] // every[j]),
+    )
+
+    def at_first(m: Any, j: str) -> Any:
+        running = scope.jobs[j].running
+        done = 0 if running is None else running.iterations_done
+        least = kept_iterations(done, every[j])
+        stays = m.holds[j, OWN, 0] if OWN in numbers.options[j] else 0
+        return m.kept[j, 0] == least + (done - least) * stays
+
+    m.kept_at_first = pyo.Constraint(losers, rule=at_first)
+    m.kept_grows = pyo.Constraint(
+        losers,
+        slots,
+        rule=lambda m, j, t: m.kept[j, t + 1] <= m.kept[j, t] + _progress(m, numbers, j, t),
+    )
+    m.kept_all = pyo.Constraint(losers, rule=lambda m, j: m.kept[j, scope.horizon] >= total[j])
+    m.stops_if_left = pyo.Constraint(
+        held,
+        slots[1:],
+        rule=lambda m, j, k, t: (
+            m.stops[j, t] >= m.holds[j, k, t - 1] - m.holds[j, k, t] - m.ended[j, t]
+        ),
+    )
+    if restore_slots(scope.instance):
+        m.stops_if_anew = pyo.Constraint(
+            [(j, k) for j, k in held if k != OWN],
+            slots[1:],
+            rule=lambda m, j, k, t: m.stops[j, t] >= m.holds[j, k, t - 1] + m.begins[j, k, t] - 1,
+        )
+    m.kept_if_stopped = pyo.Constraint(
+        losers,
+        slots[1:],
+        rule=lambda m, j, t: (
+            m.kept[j, t]
+            <= (every[j] * m.checkpoints[j, t] if every[j] else 0) + total[j] * (1 - m.stops[j, t])
+        ),
+    )
+    m.checkpoints_if_done = pyo.Constraint(
+        some,
+        slots[1:],
+        rule=lambda m, j, t: (
+            every[j] * m.checkpoints[j, t] <= m.kept[j, t - 1] + _progress(m, numbers, j, t - 1)
+        ),
+    )
+
+
+def _values_of_lost_work(outcome: ScheduleOutcome) -> dict[str, Values]:
+    scope = outcome.scope
+    losers, slots = _losers(scope), range(scope.horizon)
+    every = {j: checkpoint_interval(scope.jobs[j]) for j in losers}
+    courses = {j: outcome.iterations(j) for j in losers}
+
+    def stops(j: str, t: int) -> bool:
+        before = outcome.at(j, t - 1)
+        return before is not None and before is not outcome.at(j, t) and t < outcome.end[j]
+
+    return {
+        "kept": over(lambda j, t: courses[j][t].kept, losers, range(scope.horizon + 1)),
+        "stops": over(stops, losers, slots[1:]),
+        "checkpoints": over(
+            lambda j, t: courses[j][t].done // every[j],
+            [j for j in losers if every[j]],
+            slots[1:],
+        ),
+    }
+
+
+LOST_WORK = Component(
+    "lost_work",
+    lost_work,
+    needs=("ended", "holds", "active_in", "reaches", "begins"),
+    gives=("kept", "stops", "checkpoints"),
+    inner=_values_of_lost_work,
+    when=lambda scope: bool(_losers(scope)),
+)

@@ -7,6 +7,7 @@ another, and it gives `linked[j,l,t]` of each slot.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +55,14 @@ def weight_of_links(m: Any, scope: Scope, place: int, weight: Mapping[str, int])
     by_slot: dict[tuple[str, int], list[Any]] = {}
     for (j, l, t), linked in m.linked.items():
         by_slot.setdefault((j, t), []).append(weight[l] * linked)
-    most = pyo.Var(list(dict.fromkeys(j for j, _ in by_slot)), domain=pyo.NonNegativeReals)
+    greatest: Counter[str] = Counter()
+    for j, l in {(j, l): None for j, l, _ in m.linked}:
+        greatest[j] += weight[l]
+    most = pyo.Var(
+        list(dict.fromkeys(j for j, _ in by_slot)),
+        domain=pyo.NonNegativeIntegers,
+        bounds=lambda _, j: (0, greatest[j]),
+    )
     m.add_component(f"most_links_{place}", most)
     m.add_component(
         f"most_links_in_{place}",

@@ -12,6 +12,7 @@ import numpy as np
 from rarmodel.culprits import shown
 from rarmodel.errors import PartError, UsageError
 from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
+from rarmodel.model.interruptions import left_if_moved
 from rarmodel.model.objectives import Value
 from rarmodel.model.sharing_rule import SharingRule, sharing_rule
 from rarmodel.schema import Instance, Job, Link, Server
@@ -101,9 +102,15 @@ class Scope:
         return plain_pace(self.instance, self.index[job])
 
     def pace_on(self, job: str, workers: Mapping[str, int]) -> Pace:
-        """What an iteration is made of in a placement: workers by server."""
+        """What an iteration is made of in a placement: workers by server.
+
+        Where jobs may be interrupted, one that moves at slot 0 may have more to do than is left.
+        """
         types = [self.servers[server].gpu_type for server in workers]
-        return pace(self.instance, self.index[job], sum(workers.values()), types)
+        found = pace(self.instance, self.index[job], sum(workers.values()), types)
+        if not self.interrupted:
+            return found
+        return found._replace(iterations=left_if_moved(self.instance, self.jobs[job]))
 
     @cached_property
     def windows(self) -> dict[str, Window]:

@@ -1,9 +1,9 @@
-r"""Formulation `time-indexed-preemptive`: jobs may stop, move and be resized (section 11).
+r"""Formulation `time-indexed-preemptive`: jobs may stop, move and be resized (sections 11, 18).
 
 Every slot has a choice of its own for each job: one of its placements, or nothing. So it is for
 tiny instances, and the measure of everything that is faster. The indices are those of
-`time-indexed`. Variables, all binary, by the names of their Pyomo components; those of contention
-and speed (`at_least`, `reaches`, `done`) are as in `time-indexed`:
+`time-indexed`. Variables, binary but for two, by the names of their Pyomo components; those of
+contention and speed (`at_least`, `reaches`, `done`) are as in `time-indexed`:
 
 ======================= ============================================================================
 `started[j,t]`          1 iff job j has started by slot t; 1 for a job that runs at slot 0
@@ -12,7 +12,13 @@ and speed (`at_least`, `reaches`, `done`) are as in `time-indexed`:
 `active_in[j,k,t]`      1 iff it also exchanges gradients: it is not restored
 `begins[j,k,t]`         1 iff a segment of job j in placement k begins with slot t
 `first[j,k,t]`          1 iff this is the job's first segment, which needs no restoration
+`kept[j,t]`             iterations that count for job j when slot t begins
+`stops[j,t]`            1 iff a segment of job j ends before slot t, and the job is not complete
+`checkpoints[j,t]`      checkpoints that job j has reached when slot t begins
 ======================= ============================================================================
+
+The last three are there for jobs that lose work when they are interrupted; `kept` and `checkpoints`
+are whole numbers.
 
 Expressions for your own constraints and objectives are `running[j,t]` (started and not ended),
 `held[j,s,t]`, `start[j]`, `completion[j]` and `makespan`.
@@ -20,9 +26,10 @@ Expressions for your own constraints and objectives are `running[j,t]` (started 
 Why it is equivalent. Every feasible schedule gives a solution of the same values: give each
 variable the value of its meaning. Conversely take the segments of a solution, without those after
 the completion in the simulation. The model lets a ring be slower than it is, or see more rings on a
-link than there are, never the reverse; and a ring that holds its GPUs and is not restored counts on
-its links. By induction over slots each job has done in the simulation at least what it has done in
-the model, with the segments kept. So it completes no later, and holds no more.
+link than there are, or lets a job keep less than its checkpoints do, never the reverse. A ring that
+holds its GPUs and is not restored counts on its links. By induction over slots each job has done in
+the simulation at least what it has done in the model, with the segments kept. So it completes no
+later, and holds no more.
 
 A segment that begins anew on the same GPUs costs a restoration, and takes the ring off its links
 for that time. It can be worth that, so the model has it.
@@ -43,7 +50,15 @@ from .formulation import Formulation
 from .latest import MAKESPAN_BY_SLOTS
 from .placements import MAX_PLACEMENTS, OWN, placements, ways_anywhere
 from .plan import Plan, is_set
-from .preemptive_components import CAPACITY, HOLDING, LIMITS, RESTORATION, RING_LINKS, WORK
+from .preemptive_components import (
+    CAPACITY,
+    HOLDING,
+    LIMITS,
+    LOST_WORK,
+    RESTORATION,
+    RING_LINKS,
+    WORK,
+)
 from .scope import Scope
 from .sharing_forms import most_rings
 from .starts_and_ends import STARTS_AND_ENDS
@@ -63,6 +78,7 @@ COMPONENTS = (
     SLOWED_BY_RINGS,  # where rings weigh alike
     SLOWED_BY_LOADS,  # with weights
     WORK,
+    LOST_WORK,  # where interruptions lose work
     MAKESPAN_BY_SLOTS,
     RING_LINKS,  # where links count
     OBJECTIVES,
@@ -130,8 +146,8 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
 
 
 def _begins(m: Any, j: str, k: str | None, t: int) -> bool:
-    """Whether a segment begins here; without restorations it makes no difference."""
-    return m.component("begins") is not None and is_set(m.begins[j, k, t])
+    """Whether a segment begins here; without restorations nothing is won by that."""
+    return m.component("first") is not None and is_set(m.begins[j, k, t])
 
 
 TIME_INDEXED_PREEMPTIVE = Formulation.composed(

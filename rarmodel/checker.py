@@ -34,6 +34,7 @@ from rarmodel.model import (
     used,
     windows,
 )
+from rarmodel.model.interruptions import interrupts, may_stop
 from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.model.objectives import Objective, Shape, Term, Value, exact, objective
 from rarmodel.model.topology import Topology
@@ -271,7 +272,7 @@ def _soonest(instance: Instance, ways: list[list[_Way]]) -> list[int]:
 
 
 def _resized(instance: Instance, job: Job) -> bool:
-    return instance.preemption is not None and len(job.sizes) > 1
+    return may_stop(instance, job) and len(job.sizes) > 1
 
 
 def _area(
@@ -432,7 +433,7 @@ def _least_prices(case: _Case, ways: list[list[_Way]]) -> Iterator[Value]:
         return sum((price for price, _ in zip(each, range(size), strict=False)), Fraction(0))
 
     for job, options, own in zip(instance.jobs, lone_options(instance), ways, strict=True):
-        mixes = instance.preemption is not None and len(own) > 1
+        mixes = may_stop(instance, job) and len(own) > 1
         costs: list[Fraction] = []
         for i, one in enumerate(options):
             speed = one.pace.speed(one.servers, one.gbps)
@@ -452,7 +453,17 @@ def _least_links(case: _Case) -> Iterator[Value | float]:
     instance = case.instance
     tree, weights = topology(instance.cluster), case.objective.link_weights_of(instance)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    quotas = {tenant.name: tenant.gpus for tenant in instance.tenants if tenant.gpus is not None}
+    tenants = {tenant.name: tenant for tenant in instance.tenants}
+
+    def quota(name: str | None) -> float:
+        """GPUs that a tenant may hold, by its own cap and by those of all above it."""
+        least = inf
+        while name is not None:
+            cap = tenants[name].gpus
+            least = least if cap is None else min(least, cap)
+            name = tenants[name].parent
+        return least
+
     joined = cache(lambda *ring: _joined(tree, weights, *ring))
     every = zip(instance.jobs, lone_options(instance), allowed_servers(instance), strict=True)
     for job, options, allowed in every:
@@ -460,10 +471,10 @@ def _least_links(case: _Case) -> Iterator[Value | float]:
         if job.running is not None:
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
             found.append(sum((weights[link] for link in tree.links_used(held)), start=0))
-        if job.running is None or instance.preemption is not None:
+        if job.running is None or may_stop(instance, job):
             for one in options:
                 size, most = one.pace.size, min(one.pace.size, len(allowed))
-                if size > quotas.get(job.tenant or "", size):
+                if size > quota(job.tenant):
                     continue
                 if one.servers == 1:
                     found += [0] if one.pace.speed(1, one.gbps) else []
@@ -635,7 +646,7 @@ class _Payments:
                 raise _WrongError("argument.kinds", "rounded jobs need one price of all servers")
             if self._lanes:
                 self._whole = argument.edges[-1] - argument.edges[0]
-                if len(lengths) > 1 or terms or instance.preemption is not None:
+                if len(lengths) > 1 or terms or interrupts(instance):
                     raise _WrongError("argument.rounded", "slots may not be rounded here")
             if 2 * rounded.threshold > self._whole + 1:
                 raise _WrongError("argument.rounded.threshold", "it is above half of the whole")
@@ -701,7 +712,7 @@ class _Payments:
 
     def each(self) -> Iterator[int | float]:
         """(jobs) What each pays, and adds to the objective, at the least."""
-        interrupted = self._instance.preemption is not None
+        interrupted = interrupts(self._instance)
         known: dict[tuple[object, ...], int | float] = {}
         for j, own in enumerate(self._ways):
             if self._lanes:
@@ -922,7 +933,7 @@ def _rings(instance: Instance, most_rings: int) -> list[list[_Ring]]:
     A ring on n servers is on the link of each of them: it gets at most its share of the fastest
     link, and no more than the n-th fastest link has.
     """
-    if instance.preemption is not None:
+    if interrupts(instance):
         raise _WrongError("argument.kind", "this argument does not hold with preemption")
     cluster = instance.cluster
     capacities = sorted((server.gpus for server in cluster.servers), reverse=True)

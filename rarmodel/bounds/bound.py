@@ -30,7 +30,9 @@ UNINTERRUPTED = WINDOWS | CAPS | PLACES | BY_DUTY
 By whatever rings on a link count, none is faster than alone. A bound that sees contention asks
 `best_share`, which no ring exceeds beside so many others."""
 ALWAYS = UNINTERRUPTED | {PREEMPTION.name}
-"""Features with which jobs may also be interrupted, moved and resized."""
+"""Features with which jobs may also be interrupted, moved and resized.
+
+To lose work makes no job faster, so a bound that holds without it holds with it."""
 FIXED_SIZES = UNINTERRUPTED - {RING_SIZES.name}
 """Features with which jobs are not interrupted, and have one ring size each."""
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rarmodel.model import Extremes, horizon_of, job_extremes, lone_options, windows
 from rarmodel.model.caching import once_per_instance
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Shared
@@ -76,7 +77,7 @@ def all_gpus(instance: Instance) -> Machine:
 
 def resizes(instance: Instance, job: int) -> bool:
     """Whether a job may have several ring sizes, one after another."""
-    return instance.preemption is not None and len(instance.jobs[job].sizes) > 1
+    return may_stop(instance, instance.jobs[job]) and len(instance.jobs[job].sizes) > 1
 
 
 def _span(instance: Instance, job: int, area: int, extreme: Extremes) -> int:

@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 from math import ceil
 
 from rarmodel.model import horizon_of, lone_options
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.objectives import MAKESPAN, Objective, Shape, Term, Value, exact
 from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
@@ -92,7 +93,7 @@ def least_prices(instance: Instance, objective: Objective) -> list[Fraction]:
                     a_slot = sum((len(gpus) * prices[index[s]] for s, gpus in held), Fraction(0))
                 left = job.iterations_left
                 slots = slots_needed(left, speed)
-                mixes = instance.preemption is not None and len(options) > 1
+                mixes = may_stop(instance, job) and len(options) > 1
                 costs.append(a_slot * (Fraction(left, speed) if mixes else slots))
         found.append(min(costs))
     return found

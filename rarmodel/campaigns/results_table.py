@@ -55,6 +55,8 @@ SIMULATION_FIELDS = {
     "utilisation": "double",
     "preemptions": "int64",
     "restore_slots": "int64",
+    "lost_iterations": "int64",
+    "lost_slots": "double",
     "total_tardiness": "int64",
     "max_stretch": "double",
     "finish_time_fairness": "double",

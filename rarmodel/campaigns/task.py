@@ -12,6 +12,7 @@ from typing import Any, Literal
 from rarmodel import __version__, registry
 from rarmodel.errors import UsageError, one_line
 from rarmodel.schema import Instance
+from rarmodel.schema.job import without_nulls
 
 DIGITS = 20
 """Number of hexadecimal digits in a run's name."""
@@ -30,7 +31,7 @@ def canonical(value: object) -> str:
 
 def canonical_instance(instance: Instance) -> str:
     """The canonical JSON of an instance; fields without a value are left out."""
-    return canonical(instance.model_dump(mode="json", exclude_none=True))
+    return canonical(without_nulls(instance.model_dump(mode="json")))
 
 
 def digest(text: str) -> str:

@@ -11,7 +11,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "Solve": ("solve", "verify", "audit", "check", "formulate"),
     "Data": ("generate", "import", "calibrate", "describe", "schema"),
     "Compare": ("compare", "simulate", "what-if", "campaign", "plot", "report"),
-    "Cluster": ("slurm", "testbed"),
+    "Cluster": ("slurm", "kubernetes", "testbed"),
     "Lists": ("list", "instances"),
 }
 """The commands by group."""

@@ -368,7 +368,7 @@ def _runs(
             found.append(None)
         else:
             before = len(found) - 1 if found else None
-            found.append(run_of(job, segment, workers, restore, before))
+            found.append(run_of(instance, job, segment, workers, restore, before))
     return found
 
 

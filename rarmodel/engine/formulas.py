@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rarmodel.model import contention, timing
+from rarmodel.model import contention, interruptions, timing
 from rarmodel.model.sharing_rule import RULES
 
 from .compilation import compiled
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     overhead_seconds = timing.overhead_seconds
     speed = timing.speed
     slots_needed = timing.slots_needed
+    kept_iterations = interruptions.kept_iterations
     linear_degradation = contention.linear_degradation
     weight = _LOADS.weight
     level = _LOADS.level
@@ -27,6 +28,7 @@ else:
     overhead_seconds = compiled(timing.overhead_seconds, inner=True)
     speed = compiled(timing.speed, inner=True)
     slots_needed = compiled(timing.slots_needed, inner=True)
+    kept_iterations = compiled(interruptions.kept_iterations, inner=True)
     linear_degradation = compiled(contention.linear_degradation, inner=True)
     weight = compiled(_LOADS.weight, inner=True)
     level = compiled(_LOADS.level, inner=True)

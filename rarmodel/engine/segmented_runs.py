@@ -2,8 +2,9 @@
 
 The kernel's rings run from their start to their completion. Here they also stop, and begin again
 with what is left. Events within a slot come in this order: completions, ends of segments, begins of
-segments, ends of restorations. What jobs without segments take stays as it is: `evaluate` comes
-here only if a job is interrupted or moved.
+segments, ends of restorations. A segment that ends before its job is complete loses what was done
+since the last checkpoint. What jobs without segments take stays as it is: `evaluate` comes here
+only if a job is interrupted or moved.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.model import timing
+from rarmodel.model.interruptions import checkpoint_interval, left_if_moved
 from rarmodel.model.plain_paces import columns
 from rarmodel.schema import Instance, Schedule
 
@@ -32,7 +34,7 @@ from .arrays import (
     new_state,
 )
 from .compilation import compiled
-from .formulas import slots_needed
+from .formulas import kept_iterations, slots_needed
 from .kernel import (
     CLOCK,
     RUNNING,
@@ -70,6 +72,25 @@ class Segments(NamedTuple):
     """Server index; those of a segment are distinct."""
     workers: Ints
     """Workers there, at least 1 each."""
+    left: Ints
+    """(jobs) Iterations to do when the first segment begins."""
+
+
+class Work(NamedTuple):
+    """What jobs have to do in all, and what they keep of it when they are interrupted."""
+
+    iterations: Ints
+    """(jobs) F_j."""
+    interval: Ints
+    """(jobs) Iterations between two checkpoints; 0 if there are none."""
+
+
+def work_of(instance: Instance) -> Work:
+    """The work of all jobs."""
+    intervals = [checkpoint_interval(job) for job in instance.jobs]
+    return Work(
+        np.array([job.iterations for job in instance.jobs], np.int64), np.array(intervals, np.int64)
+    )
 
 
 def segments_of(instance: Instance, schedule: Schedule) -> Segments:
@@ -78,10 +99,13 @@ def segments_of(instance: Instance, schedule: Schedule) -> Segments:
     number = {job.name: j for j, job in enumerate(instance.jobs)}
     restore = timing.restore_slots(instance)
     rows, at, server, workers = [], [0], list[int](), list[int]()
+    left = np.array([job.iterations_left for job in instance.jobs], np.int64)
     for assignment in schedule.assignments:
         job = instance.jobs[number[assignment.job]]
         for i, held in enumerate(assignment.segments):
             begins = i == 0 and (job.running is None or job.running.goes_on(held.start, held.gpus))
+            if i == 0 and not begins:
+                left[number[job.name]] = left_if_moved(instance, job)
             up = held.start + (0 if begins else restore)
             rows.append((number[job.name], held.start, up, NEVER if held.end is None else held.end))
             some = {index[name]: len(gpus) for name, gpus in held.gpus.items() if gpus}
@@ -90,7 +114,8 @@ def segments_of(instance: Instance, schedule: Schedule) -> Segments:
             at.append(len(server))
     # Whatever their number, in one piece of memory: Numba compiles anew for other layouts.
     columns_of = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
-    return Segments(*columns_of, *(np.array(some, np.int64) for some in (at, server, workers)))
+    ragged = [np.array(some, np.int64) for some in (at, server, workers)]
+    return Segments(*columns_of, *ragged, left)  # type: ignore[call-arg]  # Four columns.
 
 
 def within_speeds(instance: Instance) -> Ints:
@@ -119,7 +144,7 @@ def evaluated(instance: Instance, segments: Segments, limit: int) -> tuple[int, 
         segments,
         modes,
         within_speeds(instance),
-        np.array([job.iterations_left for job in instance.jobs], np.int64),
+        work_of(instance),
         np.argsort(segments.end, kind="stable"),
         np.argsort(segments.start, kind="stable"),
         np.argsort(segments.up, kind="stable"),
@@ -145,7 +170,7 @@ def carry_out(
     segments: Segments,
     modes: Ints,
     within: Ints,
-    left: Ints,
+    work: Work,
     by_end: Ints,
     by_start: Ints,
     by_up: Ints,
@@ -156,16 +181,16 @@ def carry_out(
 ) -> int:
     """Makespan of segments in their modes, or why there is none.
 
-    A segment that begins after its job has completed holds nothing. `left` are the iterations that
-    jobs have to do, and `within` the speeds of modes on one server; the orders sort the segments.
+    A segment that begins after its job has completed holds nothing. `work` is what jobs have to do,
+    and `within` has the speeds of modes on one server; the orders sort the segments.
     `completed`, `holds` and `active` are scratch: jobs, the segment of each, or NOTHING, and
     whether its ring exchanges gradients.
     """
     reset(arrays, state)
     state.busy[:] = 0
-    jobs, count = len(left), len(by_start)
+    jobs, count = len(segments.left), len(by_start)
     for job in range(jobs):
-        state.rings[job].remaining = left[job]
+        state.rings[job].remaining = segments.left[job]
     ended = begun = upped = 0
     makespan = 0
     while True:
@@ -199,6 +224,7 @@ def carry_out(
                 holds[job] = NOTHING
                 if active[job]:
                     stop(state, arrays, job)
+                    lose(state, work, job)
                     active[job] = False
         while begun < count and segments.start[by_start[begun]] == slot:
             segment = by_start[begun]
@@ -283,3 +309,13 @@ def stop(state: State, arrays: Arrays, job: int) -> None:
     _heap_remove(state, job)
     _leave(arrays, state, job)
     state.counters[RUNNING] -= 1
+
+
+@_inner
+def lose(state: State, work: Work, job: int) -> int:
+    """A job that is interrupted loses what it did since its last checkpoint; how much that is."""
+    ring = state.rings[job]
+    done = work.iterations[job] - ring.remaining
+    kept = kept_iterations(done, work.interval[job])
+    ring.remaining = work.iterations[job] - kept
+    return int(done - kept)

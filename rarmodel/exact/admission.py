@@ -20,6 +20,7 @@ from rarmodel.formulations.restriction import Choice
 from rarmodel.formulations.values import first_changed, keeps_rules, keeps_slot_rules
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
+from rarmodel.model.interruptions import interrupts
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Solver, first_answer
 from rarmodel.solvers.choice import fitting_solvers, preferred
@@ -98,7 +99,7 @@ def _can_be_constant(formulation: Formulation, instance: Instance) -> bool:
     """Whether a formulation's additions are known, and jobs hold the same GPUs all the time."""
     if getattr(formulation, "evaluate", None) is None or formulation.base is None:
         return False
-    if not formulation.states_additions or instance.preemption is not None:
+    if not formulation.states_additions or interrupts(instance):
         return False
     return all(job.running is None for job in instance.jobs)
 

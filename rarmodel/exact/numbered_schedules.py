@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rarmodel.errors import InputError, VerificationError
 from rarmodel.formulations import Plan
 from rarmodel.model.gpu_assignment import Stay, assign_gpus, number_gpus
+from rarmodel.model.interruptions import left_if_moved
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import (
     AnyAssignment,
@@ -68,7 +69,8 @@ def _in_segments(instance: Instance, stays: Sequence[Sequence[Stay]], method: st
             follows = len(runs) - 1 if i else None
             wait = 0 if begins else restore
             end = None if stay is own[-1] else stay.end
-            runs.append(Run(job, stay.start, stay.workers, end, wait, follows))
+            left = None if begins or i else left_if_moved(instance, job)
+            runs.append(Run(job, stay.start, stay.workers, end, wait, follows, left))
     ends = simulate(instance, runs).ends
     # A job that never completes keeps its GPUs; the verifier says so.
     never = 1 + max([*(run.start for run in runs), *(end for end in ends if end is not None)])

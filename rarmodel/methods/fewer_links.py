@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rarmodel.model import pace, topology
 from rarmodel.model.gpu_assignment import Stay, number_gpus
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.lone import allowed_servers, within_gbps
 from rarmodel.model.objectives import TOTAL_LINKS, ties_of
 from rarmodel.schema import Assignment, Instance, Schedule, Spread
@@ -57,7 +58,7 @@ def move_to_fewer_links(
         The schedule, with all starts and completions as before, and its report. Where jobs may be
         interrupted it is the schedule that was given.
     """
-    if TOTAL_LINKS not in ties_of(instance) or instance.preemption is not None:
+    if TOTAL_LINKS not in ties_of(instance) or interrupts(instance):
         return schedule, report
     stays = _stays(instance, schedule, report)
     placing = _Placing(instance, stays)

@@ -19,6 +19,7 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
+from .interruptions import may_stop
 from .link_shares import worst_share
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
 from .plain_paces import Column, columns
@@ -123,7 +124,10 @@ def _require_speed(instance: Instance, ranges: Sequence[tuple[float, float]], so
         raise InputError(timeless, source)
     slot = instance.time.slot_seconds
     stuck = [(best, i) for i, (best, _) in enumerate(ranges) if timing.speed(slot, best) == 0]
-    stay = [instance.preemption is None and instance.jobs[i].running is not None for _, i in stuck]
+    stay = [
+        instance.jobs[i].running is not None and not may_stop(instance, instance.jobs[i])
+        for _, i in stuck
+    ]
     problems = [
         _stuck_where_it_runs(instance, i, best)
         for (best, i), stays in zip(stuck, stay, strict=True)

@@ -14,6 +14,7 @@ from rarmodel.schema.problems import place_of
 from rarmodel.schema.resources import uses_of
 
 from .caching import once_per_instance
+from .interruptions import interrupts
 from .sharing_rule import DUTY as DUTY_RULE
 from .sharing_rule import sharing_rule
 
@@ -81,7 +82,7 @@ DUTY = Feature(
     "contention by duty",
     lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
 )
-PREEMPTION = Feature("preemption", lambda instance: "preemption" if instance.preemption else None)
+PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
 
 OBJECTIVES = Feature(
     "objectives other than the makespan",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
 from .extremes import job_extremes, slowest_with_progress
+from .interruptions import interrupts, left_if_moved, may_stop
 from .left import left_of
 from .link_shares import bandwidths
 from .lone import lone_options, within_gbps
@@ -39,37 +41,49 @@ def horizon_of(instance: Instance) -> int:
     follow the last.
 
     Jobs that may be interrupted can be moved into the row, if they have a placement then. One that
-    runs at slot 0 is restored first; in its place in the row it has one segment, as the others.
-    Where placements count, it keeps all that it had, with a restoration before each: in each of the
-    other slots it does an iteration at least.
+    runs at slot 0 is restored first, with what its last checkpoint keeps; in its place in the row
+    it has one segment, as the others. Where placements count, it keeps those that it had in the
+    segments of which something was kept, with a restoration before each: in each of the other slots
+    it does an iteration at least.
     """
     if instance.time.horizon is not None:
         return instance.time.horizon
-    if instance.preemption is not None:
+    if interrupts(instance):
         return last_event(instance) + _interrupted_row(instance)
     waiting = [j for j, job in enumerate(instance.jobs) if job.running is None]
     row = _row(instance)
-    running = _running_alone(instance)
+    running = _latest(running_ends(instance))
     return last_event(instance) + sum(row[j] for j in waiting) + (len(waiting) + 1) * running
 
 
 def _interrupted_row(instance: Instance) -> int:
     """Slots of the row where jobs may be interrupted."""
-    row = _row(unbegun(instance))
-    moved = [j for j, job in enumerate(instance.jobs) if job.running is not None]
-    slots = sum(row) + len(moved) * timing.restore_slots(instance)
-    if all(row[j] for j in moved):
-        return slots
-    # Some can only stay where they run.
-    return slots + (len(instance.jobs) + 1) * _running_alone(instance)
+    row = _row(unbegun(instance, left_if_moved))
+    running = {j: job for j, job in enumerate(instance.jobs) if job.running is not None}
+    moved = [j for j, job in running.items() if row[j] and may_stop(instance, job)]
+    stays = frozenset(running) - set(moved)
+    slots = sum(row[j] for j in range(len(row)) if j not in stays)
+    slots += len(moved) * timing.restore_slots(instance)
+    return slots + (len(instance.jobs) + 1) * _latest(_ends_beside(instance, stays))
 
 
-def unbegun(instance: Instance) -> Instance:
-    """The instance with no job running at slot 0, but with the iterations that are left."""
+def unbegun(
+    instance: Instance,
+    left: Callable[[Instance, Job], int] = lambda _, job: job.iterations_left,
+) -> Instance:
+    """The instance with no job running at slot 0, but with the iterations that are left.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    left
+        Gives the iterations that a job then has to do.
+    """
     if all(job.running is None for job in instance.jobs):
         return instance
     jobs = (
-        job.model_copy(update={"running": None, "iterations": job.iterations_left})
+        job.model_copy(update={"running": None, "iterations": left(instance, job)})
         for job in instance.jobs
     )
     return instance.model_copy(update={"jobs": tuple(jobs)})
@@ -109,14 +123,16 @@ def _row(instance: Instance) -> list[int]:
 
 def _longest_row(instance: Instance) -> list[int]:
     """(jobs) The same, if each may be in any placement in which it makes progress."""
-    if instance.preemption is None:
-        return [slots or 0 for slots in slowest_with_progress(instance)]
+    slowest = slowest_with_progress(instance)
+    if not interrupts(instance):
+        return [slots or 0 for slots in slowest]
     each = 1 + timing.restore_slots(instance)
+    every = zip(instance.jobs, lone_options(instance), slowest, strict=True)
     return [
-        job.iterations_left * each
+        (job.iterations_left * each if may_stop(instance, job) else slots or 0)
         if any(one.pace.slots(one.servers, one.gbps) for one in options)
         else 0
-        for job, options in zip(instance.jobs, lone_options(instance), strict=True)
+        for job, options, slots in every
     ]
 
 
@@ -144,28 +160,33 @@ def at_last(instance: Instance) -> Instance | None:
     return instance.model_copy(update={"cluster": left.cluster, "jobs": jobs})
 
 
-def _running_alone(instance: Instance) -> int:
-    """When the jobs that run at slot 0 complete if no others start; 0 if some never do.
+def _latest(ends: Mapping[int, int | None]) -> int:
+    """When all of some jobs that stay where they run complete; 0 if some never do.
 
     They never complete in any schedule then.
     """
-    ends = running_ends(instance).values()
-    return 0 if None in ends else max((end for end in ends if end is not None), default=0)
+    return 0 if None in ends.values() else max((end for end in ends.values() if end), default=0)
 
 
 @once_per_instance
 def running_ends(instance: Instance) -> dict[int, int | None]:
-    """When each job that runs at slot 0 completes if it stays and no others start; None if never.
+    """When each job that runs at slot 0 and must stay completes if no others run; None if never.
 
-    More jobs never make one faster. So these are the earliest completions where jobs cannot be
+    More jobs never make one faster. So these are the earliest completions of jobs that cannot be
     interrupted.
     """
+    stays = (j for j, job in enumerate(instance.jobs) if not may_stop(instance, job))
+    return _ends_beside(instance, frozenset(stays))
+
+
+def _ends_beside(instance: Instance, some: Collection[int]) -> dict[int, int | None]:
+    """When each of some jobs that run at slot 0 completes if all stay and no others run."""
     cluster, tree = instance.cluster, topology(instance.cluster)
     index = {server.name: s for s, server in enumerate(cluster.servers)}
     held = {
         j: {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
         for j, job in enumerate(instance.jobs)
-        if job.running is not None
+        if job.running is not None and j in some
     }
     left = {j: instance.jobs[j].iterations_left for j in held}
     gbps = [link.gbps for link in tree.links]

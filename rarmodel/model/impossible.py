@@ -19,6 +19,7 @@ from rarmodel.schema.references import has_room
 from .caching import once_per_instance
 from .extremes import job_extremes
 from .horizon import at_last, horizon_of, running_ends, unbegun
+from .interruptions import interrupts, may_stop
 from .left import Left, left_of
 from .lone import Lone, allowed_servers, each_lone_options, groups_of, lone_options
 from .ring_rates import each_paces
@@ -41,8 +42,7 @@ def never_complete(instance: Instance) -> tuple[str, ...]:
     Each line names what keeps the job out: a cap, reservations, the jobs that run beside it, or a
     job that it waits for.
     """
-    ends = {} if instance.preemption is not None else running_ends(instance)
-    stuck = [j for j, end in ends.items() if end is None]
+    stuck = [j for j, end in running_ends(instance).items() if end is None]
     suspects = without_place_at_last(instance)
     if not suspects and not stuck:
         return ()
@@ -66,13 +66,14 @@ def without_place_at_last(instance: Instance) -> frozenset[int]:
 
     All others complete in some schedule, as far as it depends on caps.
     """
-    rest = at_last(instance if instance.preemption is None else unbegun(instance))
+    rest = at_last(unbegun(instance) if interrupts(instance) else instance)
     if rest is None:
         return frozenset()
     return frozenset(
         j
         for j, (job, options) in enumerate(zip(rest.jobs, lone_options(rest), strict=True))
-        if job.running is None and not any(one.pace.slots(one.servers, one.gbps) for one in options)
+        if (instance.jobs[j].running is None or may_stop(instance, instance.jobs[j]))
+        and not any(one.pace.slots(one.servers, one.gbps) for one in options)
     )
 
 
@@ -191,9 +192,11 @@ class Caps:
         None if it never does.
         """
         instance = self._instance
-        if instance.jobs[j].running is not None and instance.preemption is None:
+        if may_stop(instance, instance.jobs[j]):
+            return self._in_parts(j, start)
+        if instance.jobs[j].running is not None:
             return running_ends(instance)[j]
-        return self._in_parts(j, start) if instance.preemption else self._at_once(j, start)
+        return self._at_once(j, start)
 
     def has_room(self, j: int) -> bool:
         """Whether some ring of the job has room at some time."""
@@ -303,7 +306,7 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
             (one.start, one.end, one.server, one.gpus) for one in instance.cluster.reservations
         ]
     own: list[tuple[int, int, int]] = []
-    if held and instance.preemption is None:
+    if held:
         for j, end in running_ends(instance).items():
             running = instance.jobs[j].running
             if running is not None and end is not None:

@@ -11,6 +11,7 @@ from rarmodel.schema.base import MAX_INTEGER
 from . import timing
 from .extremes import require_progress
 from .horizon import horizon_of, last_event
+from .interruptions import left_if_moved
 
 
 def check_instance(instance: Instance, source: str = "") -> None:
@@ -39,7 +40,7 @@ def require_whole(instance: Instance, source: str = "") -> None:
     last = last_event(instance)
     # Most instances are far from that, and need no closer look.
     jobs, each = len(instance.jobs), 1 + timing.restore_slots(instance)
-    work = each * (jobs + sum(job.iterations_left for job in instance.jobs))
+    work = each * (jobs + sum(left_if_moved(instance, job) for job in instance.jobs))
     running = sum(job.iterations_left for job in instance.jobs if job.running is not None)
     if last + work + (jobs + 1) * running <= MAX_INTEGER:
         return

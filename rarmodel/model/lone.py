@@ -17,6 +17,7 @@ from typing import NamedTuple
 from rarmodel.schema import Cluster, Instance, Job, Link, Server, Spread
 
 from .caching import once_per_instance
+from .interruptions import may_stop
 from .ring_rates import Pace, Paces, pace, paces
 from .topology import Topology, topology
 
@@ -155,7 +156,7 @@ def each_lone_options(instance: Instance, own: Iterable[Paces]) -> Iterator[Iter
     def options(j: int, job: Job, own: Paces, allowed: frozenset[int]) -> Iterator[Lone]:
         if job.running is not None:
             yield running(j, {index[name]: len(gpus) for name, gpus in job.running.gpus.items()})
-            if instance.preemption is None:
+            if not may_stop(instance, job):
                 return
         for (size, kind), one in own.items():
             among = allowed
@@ -199,7 +200,7 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
             # A ring of this size on all of these servers is as fast as the one that it has.
             whole = option.servers == len(held) and option.allowed == held.keys()
-            if instance.preemption is None or whole:
+            if whole or not may_stop(instance, job):
                 return held
         own, servers, gbps, allowed = option
         return workers(own.size, servers, gbps, allowed, job.spread)

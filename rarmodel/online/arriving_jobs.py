@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rarmodel.engine.arrays import NEVER, Ints
 from rarmodel.model import job_extremes, lone_options
 from rarmodel.model.horizon import unbegun
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.lone import allowed_servers
 from rarmodel.model.usage_limits import limits_of_jobs, sizes_within, usage_limits
 from rarmodel.schema import Instance
@@ -57,7 +58,7 @@ class Jobs:
         Place of each job in the instance. Jobs arrive by release, then in input order.
     arrival
         Slot from which on a policy knows the job, max(0, r_j).
-    release, weight, due, deadline
+    release, weight, priority, due, deadline
         As the instance has them; NEVER where there is no due slot or deadline.
     iterations
         Iterations left at slot 0.
@@ -65,6 +66,11 @@ class Jobs:
         Ring size unless a policy says otherwise: the one of least area, and then the smallest.
     speed, length
         Iterations per slot, and slots for the iterations left, alone in the best placement.
+    most
+        Slots that it takes at most once it holds GPUs, whatever runs beside it; NEVER if it may
+        stand still.
+    may_stop
+        Whether it may be interrupted.
     stalls
         Whether there may be a placement, or rings beside it, with which it makes no progress.
     uses
@@ -85,12 +91,15 @@ class Jobs:
     arrival: Ints
     release: Ints
     weight: Ints
+    priority: Ints
     due: Ints
     deadline: Ints
     iterations: Ints
     size: Ints
     speed: Ints
     length: Ints
+    most: Ints
+    may_stop: Truths
     stalls: Truths
     uses: Uses
     row: Ints
@@ -130,12 +139,15 @@ def jobs_of(instance: Instance) -> Jobs:
         arrival=_ints([max(0, job.release) for job in jobs]),
         release=_ints([job.release for job in jobs]),
         weight=_ints([job.weight for job in jobs]),
+        priority=_ints([job.priority for job in jobs]),
         due=_ints([NEVER if job.due is None else job.due for job in jobs]),
         deadline=_ints([NEVER if job.deadline is None else job.deadline for job in jobs]),
         iterations=iterations,
         size=_sizes(waiting)[order],
         speed=speed,
         length=-(-iterations // speed),
+        most=_ints([NEVER if (most := extremes[j].most_slots) is None else most for j in order]),
+        may_stop=np.array([may_stop(instance, job) for job in jobs], np.bool_),
         stalls=np.array([extremes[j].worst_speed == 0 for j in order], np.bool_),
         uses=Uses(
             at=_ints([0, *accumulate(map(len, uses))]),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rarmodel.engine.arrays import NEVER, Ints, arrays_of, new_state
 from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
-from rarmodel.engine.segmented_runs import within_speeds
+from rarmodel.engine.segmented_runs import within_speeds, work_of
 from rarmodel.lists.capacity_profile import capacity_profile
 from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.lone import within_gbps
@@ -85,6 +85,8 @@ class WorkingCluster:
         held in stays that are over.
     completion
         (jobs) Completion times; NEVER for jobs that are not complete.
+    lost_work
+        (jobs) Iterations that interruptions cost each.
     """
 
     def __init__(self, instance: Instance, jobs: Jobs) -> None:
@@ -103,10 +105,14 @@ class WorkingCluster:
         self.since: Ints = np.full(count, NOT_HELD, np.int64)
         self.served: Ints = np.zeros(count, np.int64)
         self.completion: Ints = np.full(count, NEVER, np.int64)
+        self.lost_work: Ints = np.zeros(count, np.int64)
         self._number = np.empty(count, np.int64)
         self._number[jobs.index] = np.arange(count)
         self.restore = restore_slots(instance)
         self._ran = np.zeros(count, np.bool_)
+        running = [instance.jobs[j].running is not None for j in jobs.index.tolist()]
+        self._runs_at_0 = np.array(running, np.bool_)
+        self._left: list[Stay] = []
         self._restored: list[tuple[int, int]] = []  # A heap of (slot, job); stale if `up` differs.
         self._arrays = arrays_of(instance)
         self._state = new_state(self._arrays)
@@ -116,6 +122,7 @@ class WorkingCluster:
         self._within = within_speeds(instance)
         self._scratch = np.zeros(count), np.zeros(count, np.int64)
         self._completed = np.zeros(count, np.int64)
+        self._work = work_of(instance)
         left = np.array([job.iterations_left for job in instance.jobs], np.int64)
         rings.empty(self._arrays, self._state, left)
         self._change = 0
@@ -160,24 +167,48 @@ class WorkingCluster:
         """Change the capacities that change in this slot; whether there are any.
 
         Where one falls, the jobs that began last on the server, or of those that use the resource,
-        give way.
+        give way. Those that may not be interrupted never do: there is room for them.
         """
         first, supplies, room = self._change, self._supplies, self.room
         while self.next_change() <= self.now:
             room.grow(int(supplies.supply[self._change]), int(supplies.growth[self._change]))
             self._change += 1
         for server in np.flatnonzero(room.idle < 0).tolist():
-            there = [one for one in self.stays.values() if server in one.ring and not one.kept]
+            there = [one for one in self._able_to_stop() if server in one.ring]
             self._give_way(there, room.idle, server)
         for limit in np.flatnonzero(room.left < 0).tolist():
             users = [
                 one
-                for one in self.stays.values()
-                if not one.kept
-                and self.jobs.uses.amounts(one.job, sum(one.ring.values())).get(limit)
+                for one in self._able_to_stop()
+                if self.jobs.uses.amounts(one.job, sum(one.ring.values())).get(limit)
             ]
             self._give_way(users, room.left, limit)
         return self._change > first
+
+    def _able_to_stop(self) -> list[Stay]:
+        """Stays of jobs that give way to reservations."""
+        may = self.jobs.may_stop
+        return [one for one in self.stays.values() if not one.kept and may[one.job]]
+
+    def room_for(self, k: int) -> tuple[Ints, Ints]:
+        """Idle GPUs of servers that a job may take now, and what it may use of each limit.
+
+        A job that may not be interrupted takes nothing that might be away before it completes.
+        """
+        supplies, room = self._supplies, self.room
+        if self.jobs.may_stop[k] or self._change > supplies.last_fall:
+            return room.idle, room.left
+        until = self.now + int(self.jobs.most[k])
+        end = int(np.searchsorted(supplies.slot, until))
+        least = room.supplies()
+        some = slice(self._change, end)
+        np.minimum.at(least, supplies.supply[some], supplies.left[some])
+        return room.for_good(least)
+
+    def has_room(self, k: int, ring: Ring) -> bool:
+        """Whether a job may take a ring's GPUs now."""
+        idle, _ = self.room_for(k)
+        return all(idle[server] >= count for server, count in ring.items())
 
     def _give_way(self, some: list[Stay], left: Ints, supply: int) -> None:
         """Stop those of some jobs that began last, as long as less than nothing is left."""
@@ -188,29 +219,54 @@ class WorkingCluster:
     def start(self, k: int, ring: Ring) -> None:
         """A job takes GPUs that are idle; it is restored first if it ran before.
 
-        Where it stopped in this slot, it goes on as if it had not.
+        Where it stopped in this slot, it goes on as if it had not. Elsewhere it goes on with what
+        its last checkpoint keeps.
         """
         stay = self.stopped.get(k)
         if stay is not None and stay.ring == ring:
             del self.stopped[k]
             self.served[k] -= self._service(stay)
         else:
+            if stay is not None:
+                self._lose(k)
             up = self.now + self.restore if self._ran[k] else self.now
             stay = Stay(k, self.now, dict(ring), up)
         self._hold(stay)
 
     def stop(self, k: int) -> None:
-        """A job gives its GPUs back without being complete."""
+        """A job gives its GPUs back without being complete.
+
+        A stay that began in this slot counts as if it had not been. But whoever left another place
+        for it in this slot has left that for good.
+        """
         if self.stays[k].up <= self.now:
             rings.stop(self._arrays, self._state, int(self.jobs.index[k]))
+        if k in self.stopped:
+            self._left.append(self.stopped[k])
         self.stopped[k] = self._leave(k)
+        self._ran[k] = self.served[k] > 0 or self._runs_at_0[k]
 
     def settle(self) -> int:
         """Nothing more happens in this slot; how many jobs were interrupted in it."""
-        over = [stay for stay in self.stopped.values() if stay.end > stay.start]
+        for k in self.stopped:
+            if not self.holds[k]:
+                self._lose(k)
+        stopped = (*self._left, *self.stopped.values())
+        over = [stay for stay in stopped if stay.end > stay.start]
         self.past += over
+        self._left.clear()
         self.stopped.clear()
         return len(over)
+
+    def _lose(self, k: int) -> None:
+        """A job that has stopped in this slot loses what it did since its last checkpoint."""
+        self.lost_work[k] += rings.lose(self._state, self._work, int(self.jobs.index[k]))
+
+    def kept(self, some: Ints) -> Ints:
+        """Iterations that some jobs would keep if they stopped now."""
+        index = self.jobs.index[some]
+        done, every = self._work.iterations[index] - self.left(some), self._work.interval[index]
+        return np.where(every > 0, done - done % np.maximum(every, 1), 0)
 
     def left(self, some: Ints) -> Ints:
         """Iterations that some jobs have to do."""

@@ -18,7 +18,8 @@ Ring = Mapping[int, int]
 class Room:
     """GPUs that jobs may take now.
 
-    A job that runs at slot 0 keeps its GPUs whatever is reserved; the others have what is left.
+    A job that runs at slot 0 keeps its GPUs whatever is reserved; the others have what is left. One
+    of them that may not be interrupted never gives way, so it must fit into what is left later.
 
     Attributes
     ----------
@@ -42,6 +43,8 @@ class Room:
         self.left = self._there.copy()
         self._held, self._kept = np.zeros_like(self.idle), np.zeros_like(self.idle)
         self._used, self._used_on = np.zeros_like(self.left), np.zeros_like(self.left)
+        # Held and used by jobs that never give way, but for those that are kept.
+        self._firm, self._used_firm = np.zeros_like(self.idle), np.zeros_like(self.left)
 
     def take(self, k: int, ring: Ring, *, kept: bool = False) -> None:
         """A job holds GPUs from now on; `kept` if it ran there at slot 0."""
@@ -65,6 +68,23 @@ class Room:
         """Whether a ring's GPUs are idle."""
         return all(self.idle[server] >= count for server, count in ring.items())
 
+    def for_good(self, least: Ints) -> tuple[Ints, Ints]:
+        """What `idle` and `left` are for a job that never gives way.
+
+        Parameters
+        ----------
+        least
+            (supplies) The least that there will be of each while the job is there.
+        """
+        on_servers, limits = np.split(least, [len(self.idle)])
+        idle = np.maximum(0, on_servers - self._kept) - self._firm
+        left = np.maximum(0, limits - self._used_on) - self._used_firm
+        return np.minimum(self.idle, idle), np.minimum(self.left, left)
+
+    def supplies(self) -> Ints:
+        """How much there is of each supply now."""
+        return np.concatenate([self.capacity, self._there])
+
     def without_jobs(self) -> tuple[Ints, Ints]:
         """What `free` and `left` would be if no job held anything."""
         free: Ints = self._jobs.allowed.astype(np.int64) @ np.maximum(self.capacity, self._kept)
@@ -72,12 +92,15 @@ class Room:
 
     def _change(self, k: int, ring: Ring, sign: int, *, kept: bool) -> None:
         on_servers = self._kept if kept else self._held
+        firm = not kept and not self._jobs.may_stop[k]
         for server, count in ring.items():
             on_servers[server] += sign * count
+            self._firm[server] += sign * count * firm
             self._refresh(server)
         used = self._used_on if kept else self._used
         for limit, amount in self._jobs.uses.amounts(k, sum(ring.values())).items():
             used[limit] += sign * amount
+            self._used_firm[limit] += sign * amount * firm
             self._refresh_limit(limit)
 
     def _refresh_limit(self, limit: int) -> None:

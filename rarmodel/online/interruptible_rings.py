@@ -14,6 +14,7 @@ from rarmodel.engine import segmented_runs as segments
 from rarmodel.engine.arrays import BY_COUNT, UNKNOWN, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes, mode_of
+from rarmodel.engine.segmented_runs import Work
 
 
 @compiled
@@ -47,11 +48,17 @@ def begin(
 
 @compiled
 def stop(arrays: Arrays, state: State, job: int) -> None:
-    """A ring exchanges no gradients any more; whole iterations done are kept."""
+    """A ring exchanges no gradients any more."""
     ring = state.rings[job]
     if ring.links > 0 and ring.settled == UNKNOWN:  # It began in this slot.
         kernel._settle(arrays, state)
     segments.stop(state, arrays, job)
+
+
+@compiled
+def lose(state: State, work: Work, job: int) -> int:
+    """A job that holds no GPUs loses what it did since its last checkpoint; how much that is."""
+    return segments.lose(state, work, job)
 
 
 @compiled

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rarmodel.engine.arrays import NEVER
 from rarmodel.errors import listed
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema.job import Running
@@ -44,17 +45,20 @@ def _name(cluster: WorkingCluster, k: int) -> str:
 
 def _holders(cluster: WorkingCluster, policy: Policy, round_slots: int | None) -> Iterator[str]:
     """Why jobs that hold GPUs do not complete."""
-    may = cluster.instance.preemption is not None
-    stays = f"policy {policy.name!r} does not interrupt jobs" if may else "jobs stay where they are"
+    stays = f"policy {policy.name!r} does not interrupt jobs"
     for k, stay in sorted(cluster.stays.items()):
         job, where = _name(cluster, k), _told(cluster, stay.ring)
+        may = bool(cluster.jobs.may_stop[k])
         if cluster.speed_in(k, stay.ring) == 0:
             linked = cluster.linked.get(k)
             others = [] if linked is None else _beside(cluster, k, linked)
             beside = ", also alone" if _alone(cluster, k, stay.ring) == 0 else ""
             if not beside and others:
                 beside = f" beside the rings of {listed(others)}"
-            tail = "" if may and policy.interrupts else f", and {stays}"
+            tail = "" if policy.interrupts else f", and {stays}"
+            if not may:
+                some = interrupts(cluster.instance)
+                tail = ", and it is not preemptible" if some else ", and jobs stay where they are"
             yield f"job {job!r} makes no progress on {where}{beside}{tail}"
         elif stay.up > cluster.now and round_slots is not None and round_slots <= cluster.restore:
             yield (
@@ -62,6 +66,8 @@ def _holders(cluster: WorkingCluster, policy: Policy, round_slots: int | None) -
                 f"slots, and a round has {round_slots}; rounds of {2 * cluster.restore} slots or "
                 "more leave time to work"
             )
+        elif cluster.lost_work[k]:
+            yield f"job {job!r} is interrupted on {where} before it reaches a checkpoint"
         else:
             yield f"job {job!r} is interrupted on {where} before it does an iteration"
 
@@ -132,6 +138,8 @@ def _lacks(foreman: Foreman, k: int, placement: Placement) -> str:
             if any(asked.allowed[-1][s] for s in stay.ring)
         ]
         return f"waits for {gpus} of servers on which jobs {listed(there)} hold GPUs"
+    if fewest_servers(asked, cluster.room_for(k)[0]) is None:
+        return f"waits for {gpus} that are not reserved later: it is not preemptible"
     if foreman.with_progress(k, ring, asked) is None:
         return f"waits for {gpus}: wherever GPUs are idle, it makes no progress"
     return f"waits for {gpus}, which are idle: placement {placement.name!r} gives it no place"

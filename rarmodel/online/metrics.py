@@ -34,6 +34,10 @@ class Metrics:
         Share of all GPU slots up to the makespan that jobs hold.
     restore_slots
         Slots that jobs spend in restorations, summed over jobs.
+    lost_iterations
+        Iterations that interruptions cost, summed over jobs.
+    lost_slots
+        Slots that these take again, each job alone in its best placement, summed over jobs.
     late_jobs, total_tardiness, max_stretch
         Values of the objectives `late-jobs`, `total-tardiness` and `max-stretch`.
     finish_time_fairness
@@ -52,6 +56,8 @@ class Metrics:
     mean_queueing: float | None
     utilisation: float | None
     restore_slots: int
+    lost_iterations: int
+    lost_slots: float
     late_jobs: int
     total_tardiness: int
     max_stretch: float | None
@@ -59,13 +65,18 @@ class Metrics:
 
 
 def metrics_of(
-    instance: Instance, jobs: Jobs, stays: Sequence[Stay], completion: Ints, slot: int
+    instance: Instance,
+    jobs: Jobs,
+    stays: Sequence[Stay],
+    completion: Ints,
+    slot: int,
+    lost: Ints,
 ) -> Metrics:
-    """The figures of a simulation up to a slot."""
+    """The figures of a simulation up to a slot; `lost` are iterations, by job."""
     done = completion < NEVER
     restored = sum(max(0, min(one.up, one.end, slot) - one.start) for one in stays)
     if not done.any():
-        return of_nothing(restored)
+        return of_nothing(restored, int(lost.sum()), float((lost / jobs.speed).sum()))
     ends = completion[done]
     flow = ends - jobs.release[done]
     makespan = int(ends.max())
@@ -87,6 +98,8 @@ def metrics_of(
         mean_queueing=float((flow - held[done]).mean()),
         utilisation=area / (instance.cluster.total_gpus * slot) if slot else 0.0,
         restore_slots=restored,
+        lost_iterations=int(lost.sum()),
+        lost_slots=float((lost / jobs.speed).sum()),
         late_jobs=int(jobs.weight[done][late > 0].sum()),
         total_tardiness=int((jobs.weight[done] * late).sum()),
         max_stretch=float((flow / alone[done]).max()),
@@ -94,9 +107,9 @@ def metrics_of(
     )
 
 
-def of_nothing(restored: int = 0) -> Metrics:
+def of_nothing(restored: int = 0, lost: int = 0, again: float = 0.0) -> Metrics:
     """The figures where no job is complete."""
-    return Metrics(*(None,) * 8, restored, 0, 0, None, None)
+    return Metrics(*(None,) * 8, restored, lost, again, 0, 0, None, None)
 
 
 def _isolated(instance: Instance, jobs: Jobs, completion: Ints, alone: Ints) -> Floats:

@@ -36,17 +36,18 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     together that links of some share or more join. One server is tried for each rate within.
     """
     best: Ring | None = None
+    idle, _ = cluster.room_for(k)
     few = [(servers, replace(asked, most=1)) for servers in _of_rates(cluster)]
     if asked.fewest > 1:
         few = []
     several = replace(asked, fewest=max(2, asked.fewest))
     ways = [*few, *((servers, several) for servers in _joined(cluster))]
-    for allowed in asked.allowed:
+    for allowed in asked.each_allowed():
         for servers, way in ways:
             if way.fewest > way.most:
                 continue
-            fits = replace(way, allowed=(allowed & servers,))
-            ring = fewest_servers(fits, cluster.room.idle)
+            fits = replace(way, allowed=(allowed & servers,), parts=())
+            ring = fewest_servers(fits, idle)
             if ring is None or (best is not None and len(ring) >= len(best)):
                 continue
             if cluster.speed_in(k, ring) > 0:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER, Ints
+from rarmodel.model.interruptions import interrupts
 from rarmodel.schema import Instance
 
 from .arriving_jobs import Jobs, jobs_of
@@ -24,6 +25,8 @@ from .views import Views
 
 TOLD_EVERY = 0.25
 """Seconds between two reports of progress."""
+LOSING_ROUNDS = 1000
+"""Rounds in which jobs may lose work before any of them reaches its next checkpoint."""
 
 
 class Progress(NamedTuple):
@@ -59,6 +62,8 @@ class Played(NamedTuple):
         How often the policy was asked, and how often jobs were interrupted.
     interrupted
         Whether the user stopped the simulation.
+    lost
+        (jobs) Iterations that interruptions cost each.
     causes
         Why jobs are not complete, a line each, if nothing more happens.
     """
@@ -70,6 +75,7 @@ class Played(NamedTuple):
     decisions: int
     preemptions: int
     interrupted: bool
+    lost: Ints
     causes: tuple[str, ...] = ()
 
 
@@ -79,6 +85,7 @@ def play(
     placement: Placement,
     *,
     round_slots: int | None = None,
+    reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> Played:
@@ -93,12 +100,15 @@ def play(
         What is played on, who decides, and where jobs are put.
     round_slots
         Ask the policy every so many slots as well; by default as the policy wants.
+    reclaim
+        Whether tenants take back what they are guaranteed.
     seed
         Seed of the random numbers of policy and placement.
     progress
         Is told how far it is, a few times a second.
     """
-    game = _Game(instance, policy, placement, round_slots or slots_of_round(policy, instance), seed)
+    rounds = round_slots or slots_of_round(policy, instance)
+    game = _Game(instance, policy, placement, rounds, seed, reclaim=reclaim)
     interrupted, told = False, perf_counter()
     try:
         while game.step():
@@ -116,6 +126,7 @@ def play(
         decisions=game.decisions,
         preemptions=game.preemptions,
         interrupted=interrupted,
+        lost=cluster.lost_work,
         causes=() if interrupted or game.over else game.causes(),
     )
 
@@ -130,14 +141,21 @@ class _Game:
         placement: Placement,
         round_slots: int | None,
         seed: int,
+        *,
+        reclaim: bool,
     ) -> None:
         self.jobs = jobs_of(instance)
         self.cluster = WorkingCluster(instance, self.jobs)
         self.decisions = self.preemptions = 0
         self._policy, self._placement, self._round = policy, placement, round_slots
         self._random = np.random.default_rng(seed)
-        interrupts = policy.interrupts and instance.preemption is not None
-        self._foreman = Foreman(self.cluster, placement, interrupts=interrupts, random=self._random)
+        self._foreman = Foreman(
+            self.cluster,
+            placement,
+            interrupts=policy.interrupts and interrupts(instance),
+            reclaims=reclaim,
+            random=self._random,
+        )
         self._views = Views(self.cluster)
         self._memory: dict[str, Any] = {}
         self._waits_for = self.jobs.waits_for.copy()
@@ -146,7 +164,9 @@ class _Game:
         self._done = 0
         self._service = np.zeros(len(self.jobs.index), np.int64)
         self._slot = 0
-        self._idle_rounds, self._left = 0, 0
+        self._idle_rounds, self._left, self._lost = 0, 0, 0
+        self._kept: Ints = np.full(len(self.jobs.index), -1, np.int64)
+        self._there = (0, 0)
 
     @property
     def progress(self) -> Progress:
@@ -230,12 +250,19 @@ class _Game:
         return following < NEVER
 
     def _goes_round_in_circles(self, round_slots: int) -> bool:
-        """Whether many rounds went by in which no job did an iteration.
+        """Whether many rounds went by in which no job did an iteration that counts.
 
-        Jobs that take turns may be interrupted each time before they are restored.
+        Jobs that take turns may be interrupted each time before they are restored, or before they
+        reach a checkpoint. A round in which a job is on its way to one says nothing.
         """
-        left = int(self.cluster.left(self._active).sum())
-        self._idle_rounds = self._idle_rounds + 1 if left == self._left else 0
-        self._left = left
-        patience = 2 * len(self._active) + self.cluster.restore // round_slots + 2
-        return self._idle_rounds > patience
+        cluster, active = self.cluster, self._active
+        there, kept = (self._done, self._arrived), cluster.kept(active)
+        left, lost = int(cluster.left(active).sum()), int(cluster.lost_work.sum())
+        if there != self._there or (kept > self._kept[active]).any():
+            self._idle_rounds = 0
+        elif left == self._left or lost > self._lost:
+            self._idle_rounds += 1
+        self._kept[active] = np.maximum(self._kept[active], kept)
+        self._there, self._left, self._lost = there, left, lost
+        patience = 2 * len(active) + cluster.restore // round_slots + 2
+        return self._idle_rounds > patience + (LOSING_ROUNDS if lost else 0)

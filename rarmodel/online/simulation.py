@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rarmodel.errors import listed
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import Instance, Schedule, SlotTime
 from rarmodel.tabular import NONE, html_lines
 from rarmodel.tabular import number as told
 from rarmodel.verifier import Report
 
+from .group_metrics import GroupMetrics
 from .metrics import Metrics
 
 
@@ -74,6 +76,10 @@ class Simulation:
         Where jobs are not complete: which jobs, and what keeps each of them from it, a line each.
     notes
         What one should know of the result, though nothing is wrong.
+    tenants
+        Figures by name of a tenant, each with all tenants below it.
+    priorities
+        Figures by priority, the greatest first, if there are several.
     says_nothing
         Figures that say nothing of this instance, so `lines` and `row` leave them out; see
         `figures_without_meaning`.
@@ -94,6 +100,8 @@ class Simulation:
     stopped: str = "finished"
     causes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tenants: Mapping[str, GroupMetrics] = field(default_factory=dict, repr=False)
+    priorities: Mapping[int, GroupMetrics] = field(default_factory=dict, repr=False)
     says_nothing: frozenset[str] = frozenset()
 
     @property
@@ -125,10 +133,12 @@ class Simulation:
             "mean queueing": slots(one.mean_queueing, form=",.2f"),
             "utilisation": told(one.utilisation, ".1%"),
             "preemptions": f"{self.preemptions:,}, {one.restore_slots:,} slots of restoration",
+            **({"lost work": self._lost()} if one.lost_iterations else {}),
             "greatest stretch": told(one.max_stretch, ",.2f"),
             "finish-time fairness": told(one.finish_time_fairness, ",.2f"),
             "decisions": f"{self.decisions:,}",
             "seconds": f"{self.seconds:.2f}",
+            **{f"priority {p}": self._told(one) for p, one in self.priorities.items()},
             **({"note": "; ".join(self.notes)} if self.notes else {}),
         }
         for name, proven in self.proven.items():
@@ -136,6 +146,17 @@ class Simulation:
                 value = objective(name).told(proven.value, self.time)
                 found[name] = f"{value}, at most {proven.ratio:.3f} times the best"
         return {name: text for name, text in found.items() if name not in self.says_nothing}
+
+    def _told(self, group: GroupMetrics) -> str:
+        """Figures of a group of jobs in a line."""
+        flow = self.time.told(group.mean_flow, form=",.2f")
+        return f"{group.jobs:,} job{'s' * (group.jobs > 1)}, mean flow {flow}"
+
+    def _lost(self) -> str:
+        """What interruptions cost, in words."""
+        one = self.metrics
+        number = f"{one.lost_iterations:,} iteration{'s' * (one.lost_iterations > 1)}"
+        return f"{number}, {one.lost_slots:,.1f} slots of work"
 
     def row(self) -> dict[str, str]:
         """The result as a row of a table of policies."""
@@ -175,6 +196,8 @@ class Simulation:
             "utilisation": one.utilisation,
             "preemptions": self.preemptions,
             "restore_slots": one.restore_slots,
+            "lost_iterations": one.lost_iterations,
+            "lost_slots": one.lost_slots,
             "late_jobs": one.late_jobs,
             "total_tardiness": one.total_tardiness,
             "max_stretch": one.max_stretch,
@@ -188,6 +211,8 @@ class Simulation:
             "unfinished": list(self.unfinished),
             "causes": list(self.causes),
             "notes": list(self.notes),
+            "tenants": {name: one.summary() for name, one in self.tenants.items()},
+            "priorities": {str(p): one.summary() for p, one in self.priorities.items()},
         }
 
     def _repr_html_(self) -> str:
@@ -205,6 +230,6 @@ def figures_without_meaning(instance: Instance) -> frozenset[str]:
         found.add("cost")
     if all(job.due is None and job.deadline is None for job in instance.jobs):
         found |= {"late-jobs", "max-tardiness", "total-tardiness"}
-    if instance.preemption is None:
+    if not interrupts(instance):
         found.add("preemptions")
     return frozenset(found) - set(instance.objectives)

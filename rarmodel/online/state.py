@@ -50,7 +50,7 @@ class State:
         Ring size of each: the one that it has while it runs, or else that of least area.
     sizes
         Its allowed ring sizes, ascending.
-    weight, due, deadline
+    weight, priority, due, deadline
         As the instance has them; a slot beyond all others where there is none.
     tenant
         Name of its tenant; None without one.
@@ -79,7 +79,9 @@ class State:
     asks
         What each asks for of its places, with as many GPUs as `gpus` says; see `Asked`.
     interruptible
-        Whether running jobs may stop.
+        Whether some job may be interrupted.
+    preemptible
+        Whether each job may. One that may not goes on once it holds GPUs, whatever is decided.
     is_round
         Whether a round begins.
     remaining, length, iterations
@@ -104,6 +106,7 @@ class State:
     gpus: Ints
     sizes: tuple[tuple[int, ...], ...]
     weight: Ints
+    priority: Ints
     due: Ints
     deadline: Ints
     tenant: tuple[str | None, ...]
@@ -119,6 +122,7 @@ class State:
     completed_service: Ints
     asks: tuple[Asked, ...]
     interruptible: bool
+    preemptible: npt.NDArray[np.bool_]
     is_round: bool
     problem: Instance
     remaining: Ints

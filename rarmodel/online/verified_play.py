@@ -17,8 +17,9 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
-from rarmodel.model.features import LEVELS, RESERVATIONS, used
+from rarmodel.model.features import RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import Objective
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
@@ -29,6 +30,7 @@ from rarmodel.verifier import Report, verify
 
 from .arriving_jobs import Jobs
 from .cluster_at_work import Stay
+from .group_metrics import Groups
 from .idle_capacity import Ring
 from .metrics import metrics_of, of_nothing
 from .placement import CONTENTION_AWARE, Placement
@@ -47,6 +49,7 @@ def simulate(
     placement: Placement,
     *,
     round_slots: int | None = None,
+    reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> Simulation:
@@ -56,7 +59,7 @@ def simulate(
     ----------
     instance, policy, placement
         What is played on, who decides, and where jobs are put.
-    round_slots, seed, progress
+    round_slots, reclaim, seed, progress
         As for `play`.
 
     Raises
@@ -75,7 +78,11 @@ def simulate(
     _compile()
     begun = perf_counter()
     played = play(
-        instance, policy, placement, round_slots=round_slots, seed=seed, progress=progress
+        *(instance, policy, placement),
+        round_slots=round_slots,
+        reclaim=reclaim,
+        seed=seed,
+        progress=progress,
     )
     done = bool((played.completion < NEVER).all())
     schedule = report = None
@@ -84,6 +91,7 @@ def simulate(
         report = verify(instance, schedule)
         _require_sound(instance, policy, played, report)
     index = played.jobs.index[played.completion == NEVER]
+    groups = Groups(instance, played.jobs, played.stays, played.completion, played.slot)
     stopped = "nothing more happens"
     if done:
         stopped = "finished"
@@ -96,15 +104,19 @@ def simulate(
         time=instance.time,
         schedule=schedule,
         report=report,
-        metrics=metrics_of(instance, played.jobs, played.stays, played.completion, played.slot),
+        metrics=metrics_of(
+            instance, played.jobs, played.stays, played.completion, played.slot, played.lost
+        ),
         preemptions=played.preemptions,
         decisions=played.decisions,
         seconds=perf_counter() - begun,
         proven={} if played.interrupted else proven_of(instance, played),
+        tenants=groups.of_tenants(),
+        priorities=groups.of_priorities(),
         unfinished=tuple(instance.jobs[j].name for j in index.tolist()),
         stopped=stopped,
         causes=played.causes,
-        notes=notes_on(instance, policy),
+        notes=notes_on(instance, policy, reclaim=reclaim),
         says_nothing=figures_without_meaning(instance),
     )
 
@@ -137,12 +149,17 @@ def _not_played(
     )
 
 
-def notes_on(instance: Instance, policy: Policy) -> tuple[str, ...]:
+def notes_on(instance: Instance, policy: Policy, *, reclaim: bool = True) -> tuple[str, ...]:
     """What one should know of a policy on an instance, a line each."""
-    if policy.interrupts and instance.preemption is None:
-        note = "interrupts jobs where the instance has preemption; this one has none, so running "
-        return (note + "jobs go on until they are complete",)
-    return ()
+    found = []
+    lacks = "this one has none" if instance.preemption is None else "here no job is preemptible"
+    if reclaim and not interrupts(instance) and any(one.guaranteed for one in instance.tenants):
+        note = f"tenants take back GPUs where the instance has preemption; {lacks}, so "
+        found.append(note + "who is below its guarantee is only served first")
+    if policy.interrupts and not interrupts(instance):
+        note = f"interrupts jobs where the instance has preemption; {lacks}, so running "
+        found.append(note + "jobs go on until they are complete")
+    return tuple(found)
 
 
 @cache
@@ -179,8 +196,6 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
             "give way where that happens; give the instance preemption"
         )
-    if place := used(instance).get(LEVELS.name):
-        return f"simulate does not handle levels ({place}); leave the field out"
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
         return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
@@ -195,7 +210,7 @@ def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     completions = np.empty_like(played.completion)
     completions[played.jobs.index] = played.completion
     held, rings = _held(instance, played.stays), _rings(instance, played)
-    may = "are not" if instance.preemption is None else "may be"
+    may = "may be" if interrupts(instance) else "are not"
     assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
     objectives: list[Objective] = registry.parts("objectives")
@@ -234,10 +249,13 @@ def _require_sound(instance: Instance, policy: Policy, played: Played, report: R
     """
     wrong = [one.message for one in report.violations if one.constraint not in LATE]
     pairs = zip(played.jobs.index.tolist(), played.completion.tolist(), strict=True)
-    for j, end in pairs:
+    for k, (j, end) in enumerate(pairs):
         name = instance.jobs[j].name
         if report.completion[name] != end:
             wrong.append(f"job {name!r} completes at slot {report.completion[name]}, not {end}")
+        if report.lost.get(name, 0) != played.lost[k]:
+            lost = report.lost.get(name, 0)
+            wrong.append(f"job {name!r} loses {lost} iterations, not {played.lost[k]}")
     if wrong:
         raise VerificationError(
             f"{policy.name} made a schedule that fails verification: " + "; ".join(wrong[:3])

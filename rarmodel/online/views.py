@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.left import left_of
 from rarmodel.model.lone import each_lone_options, lone_options
 from rarmodel.model.ring_rates import each_paces, paces
@@ -60,7 +61,8 @@ class Views:
 
         return {
             "asks": asks,
-            "interruptible": lambda: instance.preemption is not None,
+            "interruptible": lambda: interrupts(instance),
+            "preemptible": lambda: jobs.may_stop[active],
             "is_round": lambda: is_round,
             "problem": lambda: known_problem(cluster, active),
             "now": lambda: cluster.now,
@@ -71,6 +73,7 @@ class Views:
             "gpus": gpus,
             "sizes": lambda: tuple(jobs.sizes[k] for k in numbers()),
             "weight": lambda: jobs.weight[active],
+            "priority": lambda: jobs.priority[active],
             "due": lambda: jobs.due[active],
             "deadline": lambda: jobs.deadline[active],
             "tenant": lambda: tuple(instance.jobs[j].tenant for j in jobs.index[active].tolist()),

@@ -186,6 +186,10 @@ class Job(Record):
     weight: Count = 1
     """How much the job counts in weighted objectives, v_j."""
 
+    priority: Integer = 0
+    """How urgent the job is to policies that go by it: greater ones come first. Offline nothing
+    rests on it."""
+
     due: Integer | None = None
     """Slot by which it should complete, d_j: what is late counts in objectives, and breaks
     nothing."""
@@ -213,6 +217,14 @@ class Job(Record):
 
     running: Running | None = None
     """Where it runs at slot 0, and what is done by then."""
+
+    preemptible: bool = Field(default=True, strict=True)
+    """Whether it may be interrupted, where the instance has `preemption`. Otherwise it has one
+    segment, and if it runs at slot 0, it goes on there."""
+
+    checkpoint_iterations: Count | None = 1
+    """Iterations between two checkpoints: an interruption loses what was done since the last one.
+    Null: there are none, and an interruption loses all that was done."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -319,6 +331,24 @@ class Job(Record):
         if problems:
             raise InputError(problems)
         return running
+
+
+_NULL_IS_A_VALUE = "checkpoint_iterations"
+"""The field that says something else if it is null than if it is left out."""
+
+
+def without_nulls(value: Any) -> Any:
+    """Plain data without the fields that are null, as they say no more than if they were left out.
+
+    One field says more: a job without checkpoints.
+    """
+    if isinstance(value, dict):
+        return {
+            key: without_nulls(one)
+            for key, one in value.items()
+            if one is not None or key == _NULL_IS_A_VALUE
+        }
+    return [*map(without_nulls, value)] if isinstance(value, list) else value
 
 
 def sound_jobs(value: object) -> tuple[dict[int, Job], set[str]]:

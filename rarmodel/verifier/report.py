@@ -28,7 +28,7 @@ class Violation:
         (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3). In wider instances
         also `release`, `deadline`, `after`, `servers`, `type`, `spread`, `running`, `reservation`
         and `quota` (section 9), `within` (section 18), `resource` (section 19), and of interrupted
-        jobs `preemption` and `completed` (section 11).
+        jobs `preemption` and `completed` (sections 11 and 18).
     job
         The job that breaks it.
     server
@@ -123,6 +123,8 @@ class Report:
         Flow time of each job in slots, from its release to its completion; None as `completion`.
     tardiness
         Slots past the due slot of each job that has one; None as `completion`.
+    lost
+        Iterations that interruptions cost each job that lost some.
     """
 
     time: SlotTime
@@ -137,6 +139,7 @@ class Report:
     flow: Mapping[str, int | None] = field(default_factory=dict, repr=False)
     tardiness: Mapping[str, int | None] = field(default_factory=dict, repr=False)
     ties: Mapping[str, Value] | None = None
+    lost: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def flow_times(self) -> FlowTimes | None:
@@ -180,6 +183,7 @@ class Report:
             "mean completion": self.time.told(self.mean_completion, form=".2f"),
             **{name: told for name, told in values.items() if name not in aims},
             **self._waiting(),
+            **({"lost work": self._lost()} if self.lost else {}),
             "GPU utilisation": ", ".join(used) or NONE,
             "violations": str(len(self.violations)),
         }
@@ -202,6 +206,11 @@ class Report:
             jobs = f"job{'s' * (late.due != 1)}"
             found["late"] = f"{late.late:,} of {late.due:,} {jobs} with a due slot{most}"
         return found
+
+    def _lost(self) -> str:
+        """Iterations that were lost, in words."""
+        number, jobs = sum(self.lost.values()), len(self.lost)
+        return f"{number:,} iteration{'s' * (number > 1)} of {jobs:,} job{'s' * (jobs > 1)}"
 
     def to_frame(self) -> pd.DataFrame:
         """The completion times as a pandas data frame, one row per job.
@@ -245,6 +254,7 @@ class Report:
             "completion": dict(self.completion),
             **({"flow": dict(self.flow)} if self.releases else {}),
             **({"tardiness": dict(self.tardiness)} if self.tardiness else {}),
+            **({"lost": dict(self.lost)} if self.lost else {}),
             "utilisation": None if self.utilisation is None else dict(self.utilisation),
             "violations": [asdict(violation) for violation in self.violations],
         }

@@ -1,24 +1,28 @@
-"""Jobs that are interrupted: whether they may be, and what their segments keep (section 11)."""
+"""Jobs that are interrupted: whether they may be, and what they keep (sections 11 and 18)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rarmodel.model.interruptions import left_if_moved, may_stop
 from rarmodel.schema import Held, Instance, Job, Schedule
 
 from .report import Violation
 from .simulation_result import Run, SimulationResult
 
 
-def never_interrupted(schedule: Schedule) -> Iterator[Violation]:
-    """Jobs have one segment each where the instance does not allow more (3)."""
+def interrupted_in_vain(
+    instance: Instance, jobs: Mapping[str, Job], schedule: Schedule
+) -> Iterator[Violation]:
+    """Jobs have one segment each where instance or job do not allow more (3)."""
     for assignment in schedule.assignments:
-        if len(assignment.segments) > 1:
+        if len(assignment.segments) == 1:
+            continue
+        job = jobs.get(assignment.job)
+        if not (may_stop(instance, job) if job else instance.preemption):
             slot = assignment.segments[1].start
-            message = (
-                f"job {assignment.job!r} goes on at slot {slot} after an interruption; "
-                "the instance allows none"
-            )
+            why = "the instance allows none" if instance.preemption is None else "it allows none"
+            message = f"job {assignment.job!r} goes on at slot {slot} after an interruption; {why}"
             yield Violation("preemption", assignment.job, None, slot, message)
 
 
@@ -28,12 +32,19 @@ def runs_on(job: Job, segment: Held) -> bool:
 
 
 def run_of(
-    job: Job, segment: Held, workers: Mapping[int, int], restore: int, follows: int | None
+    instance: Instance,
+    job: Job,
+    segment: Held,
+    workers: Mapping[int, int],
+    restore: int,
+    follows: int | None,
 ) -> Run:
     """The run of a segment; it begins with a restoration unless the job begins, or stays.
 
     Parameters
     ----------
+    instance
+        The problem.
     job, segment, workers
         The job, and what it holds; the workers by index of their servers.
     restore
@@ -41,13 +52,21 @@ def run_of(
     follows
         Index of the run of the segment before; None for the first one.
     """
-    begins = follows is None and (job.running is None or runs_on(job, segment))
-    return Run(job, segment.start, workers, segment.end, 0 if begins else restore, follows)
+    moved = job.running is not None and not runs_on(job, segment)
+    return Run(
+        job,
+        segment.start,
+        workers,
+        segment.end,
+        restore if moved or follows is not None else 0,
+        follows,
+        left_if_moved(instance, job) if moved and follows is None else None,
+    )
 
 
 def stays_where_it_runs(instance: Instance, job: Job, segment: Held) -> Iterator[Violation]:
     """A running job keeps its GPUs from slot 0 on, unless it may be interrupted."""
-    if job.running is not None and instance.preemption is None and not runs_on(job, segment):
+    if job.running is not None and not may_stop(instance, job) and not runs_on(job, segment):
         message = f"job {job.name!r} runs at slot 0 already; it stays on the GPUs it holds"
         yield Violation("running", job.name, None, segment.start, message)
 

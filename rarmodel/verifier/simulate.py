@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 from rarmodel.model import timing
+from rarmodel.model.interruptions import checkpoint_interval, kept_iterations
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -39,7 +40,7 @@ def simulate(
         return simulate_slot_by_slot(instance, runs)
     tree = topology(instance.cluster)
     rings = [placed(run, tree) for run in runs]
-    completion, ends, stuck_since = _completions(instance, rings, runs)
+    completion, ends, lost, stuck_since = _completions(instance, rings, runs)
     ups = [run.start + run.restore for run in runs]
     up = [i for i, end in enumerate(ends) if end is None or end > ups[i]]
     periods = Periods(
@@ -49,22 +50,27 @@ def simulate(
         [ends[i] for i in up],
         stuck_since,
     )
-    return SimulationResult(tuple(completion), tuple(ends), stuck_since, periods)
+    return SimulationResult(tuple(completion), tuple(ends), stuck_since, periods, tuple(lost))
 
 
 def _completions(
     instance: Instance, rings: Sequence[Placed], runs: Sequence[Run]
-) -> tuple[list[int | None], list[int | None], int | None]:
-    """When jobs complete and runs end, and when nothing changes any more if some never do."""
+) -> tuple[list[int | None], list[int | None], list[int], int | None]:
+    """When jobs complete and runs end, iterations lost, and when nothing changes any more.
+
+    The last is None if all jobs complete.
+    """
     traffic = traffic_of(instance, rings)
     slot_seconds = instance.time.slot_seconds
     completion: list[int | None] = [None] * len(rings)
     left_at: list[int | None] = [None] * len(rings)
     waiting = sorted(range(len(rings)), key=lambda i: runs[i].start, reverse=True)
     running: set[int] = set()
-    # Each ring's speed φ_j since a slot, the iterations it had done by then, and where that leads:
-    # None while the speed is 0.
-    speed, since, done = [0] * len(rings), [0] * len(rings), [0] * len(rings)
+    # Each ring's speed φ_j since a slot, the iterations its job had done by then, and where that
+    # leads: None while the speed is 0.
+    speed, since = [0] * len(rings), [0] * len(rings)
+    done = [run.job.iterations - run.iterations for run in runs]
+    lost = [run.iterations - run.job.iterations_left for run in runs]
     finish: list[int | None] = [None] * len(rings)
     gbps: list[float] = [0.0] * len(rings)
     ends: list[tuple[int, int]] = []  # A heap of (finish, ring); out of date if `finish` differs.
@@ -80,18 +86,18 @@ def _completions(
         while restored and left_at[restored[0][1]] is not None:
             heappop(restored)
         if not (running or waiting or restored):
-            return completion, left_at, None
+            return completion, left_at, lost, None
         following = [heap[0][0] for heap in (ends, stops, restored) if heap]
         following += [runs[i].start for i in waiting[-1:]]
         if not following:
-            return completion, left_at, slot
+            return completion, left_at, lost, slot
         slot = min(following)
         ended, begun = [], []
         while ends and ends[0][0] == slot:
             _, i = heappop(ends)
             if finish[i] == slot:
                 completion[i], left_at[i], finish[i] = slot, slot, None  # (9)
-                done[i] = rings[i].job.iterations_left
+                done[i] = runs[i].job.iterations
                 ended.append(i)
         while stops and stops[0][0] == slot:
             _, i = heappop(stops)
@@ -100,14 +106,16 @@ def _completions(
             left_at[i] = slot
             if i in running:
                 done[i] += speed[i] * (slot - since[i])
+                kept = kept_iterations(done[i], checkpoint_interval(runs[i].job))
+                lost[i], done[i] = lost[i] + done[i] - kept, kept
                 finish[i] = None
                 ended.append(i)
         while waiting and runs[waiting[-1]].start == slot:
             i = waiting.pop()
             before, restore = runs[i].follows, runs[i].restore
             if before is not None:
-                done[i] = done[before]  # Whole iterations are kept.
-            if done[i] >= rings[i].job.iterations_left:
+                done[i] = done[before]
+            if done[i] >= runs[i].job.iterations:
                 left_at[i] = slot
             elif restore:
                 heappush(restored, (slot + restore, i))
@@ -136,7 +144,7 @@ def _completions(
             done[i] += speed[i] * (slot - since[i])
             speed[i], since[i], finish[i] = new_speed, slot, None
             if new_speed > 0:
-                left = rings[i].job.iterations_left - done[i]
+                left = runs[i].job.iterations - done[i]
                 end = slot + timing.slots_needed(left, new_speed)
                 finish[i] = end
                 heappush(ends, (end, i))

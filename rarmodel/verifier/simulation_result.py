@@ -27,6 +27,8 @@ class Run(NamedTuple):
         Slots from the start on without progress and without use of links.
     follows
         Index of the run that is the job's segment before this one; None if there is none.
+    left
+        Iterations to do when the job's first run begins; None for what is left at slot 0.
     """
 
     job: Job
@@ -35,6 +37,12 @@ class Run(NamedTuple):
     end: int | None = None
     restore: int = 0
     follows: int | None = None
+    left: int | None = None
+
+    @property
+    def iterations(self) -> int:
+        """Iterations to do when it begins, if it is the job's first run."""
+        return self.job.iterations_left if self.left is None else self.left
 
 
 class SimulationResult(NamedTuple):
@@ -52,9 +60,13 @@ class SimulationResult(NamedTuple):
         The slot after which nothing changes, if some job never completes.
     periods
         The periods; in each, the set of active jobs is constant.
+    lost
+        Iterations that the job of each run loses where the run ends, or, if it does not go on where
+        it runs at slot 0, before the run begins.
     """
 
     completion: tuple[int | None, ...]
     ends: tuple[int | None, ...]
     stuck_since: int | None
     periods: Sequence[Period]
+    lost: tuple[int, ...] = ()

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rarmodel.model import timing
+from rarmodel.model.interruptions import checkpoint_interval, kept_iterations
 from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.sharing_rule import RingOnLinks
 from rarmodel.model.topology import topology
@@ -21,7 +22,8 @@ from .simulation_result import Run, SimulationResult
 
 def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> SimulationResult:
     """Simulate jobs that start at slot 0 or later; see `simulate`."""
-    done = [0] * len(runs)
+    done = [run.job.iterations - run.iterations for run in runs]
+    lost = [run.iterations - run.job.iterations_left for run in runs]
     completion: list[int | None] = [None] * len(runs)
     ends: list[int | None] = [None] * len(runs)
     periods: list[Period] = []
@@ -33,8 +35,8 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Simulation
             if run.start == slot:
                 begun.add(i)
                 if run.follows is not None:
-                    done[i] = done[run.follows]  # Whole iterations are kept.
-                if run.end == slot or done[i] >= run.job.iterations_left:
+                    done[i] = done[run.follows]
+                if run.end == slot or done[i] >= run.job.iterations:
                     ends[i] = slot
         coming = any(
             i not in begun or (ends[i] is None and (run.end or run.start + run.restore) > slot)
@@ -43,7 +45,9 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Simulation
         active = {i for i in begun if ends[i] is None and runs[i].start + runs[i].restore <= slot}
         states, links = _states(instance, runs, active)
         if not coming and all(ring.speed == 0 for ring in states.values()):
-            return SimulationResult(tuple(completion), tuple(ends), slot, tuple(periods))
+            return SimulationResult(
+                tuple(completion), tuple(ends), slot, tuple(periods), tuple(lost)
+            )
         if active and active == active_before:
             last = periods.pop()
             periods.append(Period(last.start, slot + 1, last.rings, last.links))
@@ -54,12 +58,15 @@ def simulate_slot_by_slot(instance: Instance, runs: Sequence[Run]) -> Simulation
         slot += 1
         for i, ring in states.items():
             done[i] += ring.speed
-            if done[i] >= runs[i].job.iterations_left:  # (9)
+            if done[i] >= runs[i].job.iterations:  # (9)
                 completion[i] = ends[i] = slot
         for i, run in enumerate(runs):
             if run.end == slot and ends[i] is None:
                 ends[i] = slot
-    return SimulationResult(tuple(completion), tuple(ends), None, tuple(periods))
+                kept = kept_iterations(done[i], checkpoint_interval(run.job))
+                lost[i] += done[i] - kept
+                done[i] = kept
+    return SimulationResult(tuple(completion), tuple(ends), None, tuple(periods), tuple(lost))
 
 
 def _states(

@@ -20,7 +20,7 @@ from rarmodel.schema import Held, Instance, Job, Schedule
 from .demands import asks_for_places, placement_demands, time_demands
 from .holding_caps import caps_kept
 from .report import Report, Violation
-from .segments import ends_with_completion, never_interrupted, run_of, stays_where_it_runs
+from .segments import ends_with_completion, interrupted_in_vain, run_of, stays_where_it_runs
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
 
@@ -51,8 +51,7 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     jobs = {job.name: job for job in instance.jobs}
     servers = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     violations = [*_assigned_once(jobs, schedule)]
-    if instance.preemption is None:
-        violations += never_interrupted(schedule)
+    violations += interrupted_in_vain(instance, jobs, schedule)
     sound: list[tuple[Held, Run]] = []
     restore = restore_slots(instance)
     for assignment in schedule.assignments:
@@ -69,7 +68,7 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
                     break
                 held = segment.gpus.items()
                 workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
-                run = run_of(job, segment, workers, restore, before)
+                run = run_of(instance, job, segment, workers, restore, before)
                 before = len(sound)
                 sound.append((segment, run))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
@@ -223,9 +222,12 @@ def _report(
     due = any(job.due is not None for job in instance.jobs)
     utilisation = objective = ties = None
     busy: Counter[int] = Counter()
+    lost: Counter[str] = Counter()
     rings: dict[str, list[Mapping[int, int]]] = {job.name: [] for job in instance.jobs}
-    for (_, run), end in zip(sound, result.ends, strict=True):
+    for (_, run), end, iterations in zip(sound, result.ends, result.lost, strict=True):
         rings[run.job.name].append(run.workers)
+        if iterations:
+            lost[run.job.name] += iterations
         for server, workers in run.workers.items():
             busy[server] += workers * ((end or run.start) - run.start)
     if complete:
@@ -252,6 +254,7 @@ def _report(
         periods=result.periods,
         flow=_by_job(instance, completion, MAX_FLOW) if released else completion,
         tardiness=_by_job(instance, completion, MAX_TARDINESS) if due else {},
+        lost=dict(lost),
     )
 
 

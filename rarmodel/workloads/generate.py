@@ -11,6 +11,7 @@ from rarmodel.files import parse_instance
 from rarmodel.model import job_extremes, used
 from rarmodel.schema import Instance
 from rarmodel.schema.base import MAX_INTEGER
+from rarmodel.schema.job import without_nulls
 from rarmodel.schema.time import Time
 
 from .settings import Settings
@@ -69,14 +70,7 @@ def _with_features(instance: Instance, settings: Settings) -> Instance:
         instance = feature.draw(instance, rng)
     if settings.horizon is None:
         instance = with_safe_horizon(instance)
-    return parse_instance(_given(instance.model_dump(mode="json", exclude_unset=True)))
-
-
-def _given(value: Any) -> Any:
-    """Plain data without the fields that are null."""
-    if isinstance(value, dict):
-        return {key: _given(one) for key, one in value.items() if one is not None}
-    return [*map(_given, value)] if isinstance(value, list) else value
+    return parse_instance(without_nulls(instance.model_dump(mode="json", exclude_unset=True)))
 
 
 def with_safe_horizon(instance: Instance) -> Instance:

@@ -231,63 +231,6 @@ def _looks_like_gavel(cells: Cells) -> bool:
     return all(text(cells, name) for name in numbers) and _are_numbers(cells, numbers)
 
 
-_SWF = (
-    "job number",
-    "submit time",
-    "wait time",
-    "run time",
-    "allocated processors",
-    "average CPU time",
-    "used memory",
-    "requested processors",
-    "requested time",
-    "requested memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding job",
-    "think time",
-)
-"""The fields of the Standard Workload Format, version 2.2."""
-_PARTIAL = {"2", "3", "4"}
-"""States of a row that is one of several partial executions of a job."""
-
-
-def _swf(cells: Cells) -> TraceJob:
-    known = Cells({name: "" if cell == "-1" else cell for name, cell in cells.items()})
-    name, queue = text(known, "job number"), text(known, "queue")
-    submit, seconds = moment(known, "submit time"), duration(known, "run time")
-    status = text(known, "status")
-    if status in _PARTIAL:
-        message = "a partial execution of a job, which has a row of its own"
-        return TraceJob(name, None, submit, None, group=queue, unusable=message)
-    notes = ["a processor counts as a GPU: the format has no GPUs"]
-    gpus = _gpus(known, "allocated processors")
-    if gpus is None:
-        gpus = _gpus(known, "requested processors")
-        notes.append("no processors allocated in the file; those requested are used")
-    wait = duration(known, "wait time")
-    start = None if submit is None or wait is None else submit.seconds + wait
-    return TraceJob(
-        name,
-        gpus,
-        submit,
-        seconds,
-        group=queue,
-        unusable="it never started" if status == "5" and not seconds else "",
-        start=None if start is None else Moment(start, is_date=False),
-        tenant=text(known, "user"),
-        notes=tuple(notes),
-    )
-
-
-def _looks_like_swf(cells: Cells) -> bool:
-    return all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", cell) for cell in cells.values())
-
-
 def _philly_row(entry: Mapping[str, Any]) -> dict[str, str]:
     """A row of a job of Philly's JSON: each attempt has columns of its own."""
     row = {name: str(entry.get(name)) for name in ("jobid", "vc", "submitted_time")}
@@ -409,6 +352,5 @@ PUBLISHED = (
         looks=_looks_like_gavel,
         summed_iterations=True,
     ),
-    Format("swf", frozenset(), _swf, headers=(_SWF,), looks=_looks_like_swf),
 )
 """Formats of published traces, and rarmodel's own."""

@@ -133,7 +133,7 @@ def _rows_of(form: Format, table: Table) -> Iterator[Entry]:
     if header != tuple(table.first):
         rows = chain([(table.line, table.first)], table.rows)
     for line, row in rows:
-        yield line, "\0".join(row), partial(_cells, header, row)
+        yield line, "\0".join(row), partial(_cells, header, row, table.remarks)
 
 
 def _read(
@@ -179,11 +179,12 @@ def _read(
     return Trace(source, form, joined(jobs, copies), invalid, frozenset(copies), noun, zone)
 
 
-def _cells(header: tuple[str, ...], row: Row) -> dict[str, str]:
+def _cells(header: tuple[str, ...], row: Row, remarks: Mapping[str, str]) -> dict[str, str]:
     if len(row) != len(header):
         raise CellError("", f"{len(row)} cells; {len(header)} are expected, as the format has")
     # A column without a name is no field's; formats name a field that they lack by "".
-    return {name: cell for name, cell in zip(header, row, strict=True) if name}
+    cells = {name: cell for name, cell in zip(header, row, strict=True) if name}
+    return {**remarks, **cells} if remarks else cells
 
 
 class _Kind(NamedTuple):

@@ -8,10 +8,10 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from typing import BinaryIO
 
 from rarmodel.defaults import MAX_MB
@@ -27,6 +27,8 @@ _LINE = 1000
 _RULE = re.compile(r"-+(?: +-+)+\s*")
 """The line below the names of columns of fixed widths, as `sacct` prints them."""
 _REMARK = ";"
+_SAID = re.compile(r";\s*([A-Za-z]+)\s*:\s*(.*\S)")
+"""A remark that says something by name."""
 _SPACED = 18
 """Cells of a row of the Standard Workload Format, which has spaces between them."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?")
@@ -52,12 +54,15 @@ class Table:
         The first row: the column names, if the format has them.
     rows
         Line number and cells of each further row, as a one-time iterator; blank lines are left out.
+    remarks
+        What the remarks before the first row say: `; Name: value`, in the Standard Workload Format.
     """
 
     source: str
     line: int
     first: Row
     rows: Iterator[tuple[int, Row]]
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -141,10 +146,14 @@ def table_of(text: Text, expected: str) -> Table:
     first, second = next(lines, ""), next(lines, "")
     if not first:
         raise InputError([Problem("", f"empty; {expected} is expected")], text.source)
-    while first.startswith(_REMARK) and second.startswith(_REMARK):
-        second = next(lines, "")
+    remarks, row = dict[str, str](), ""
+    for row in chain([first, second], lines):
+        if not row.startswith(_REMARK):
+            break
+        if said := _SAID.match(row):
+            remarks[said[1]] = said[2]
     text.stream.seek(0)
-    if _is_spaced(second if first.startswith(_REMARK) else first):
+    if is_spaced := _is_spaced(row):
         rows = _spaced(text.stream)
     elif _RULE.fullmatch(second):
         rows = _fixed(text.stream, second, text.source)
@@ -154,7 +163,7 @@ def table_of(text: Text, expected: str) -> Table:
     if not line:
         message = f"nothing but delimiters; {expected} is expected"
         raise InputError([Problem("", message)], text.source)
-    return Table(text.source, line, names, rows)
+    return Table(text.source, line, names, rows, remarks if is_spaced else {})
 
 
 def _is_spaced(line: str) -> bool:

@@ -173,3 +173,23 @@ def test_bad_trace_exits_2_and_leaves_the_old_file_alone(
     assert outcome.code == 2
     assert outcome.lines == [f"{trace}: line 6, column 'duration_s': -5; it must not be negative"]
     assert path.read_text(encoding="utf-8") == "old"
+
+
+def test_measured_network_and_findings_are_in_the_account(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(
+        "job_id,num_gpus,submit_s,duration_s,model\na,8,0,1800000,vgg16\nb,8,9,1800000,bert\n",
+        encoding="utf-8",
+    )
+    cluster = "servers=2,gpus-per-server=4,network-gbps=100"
+    given = ("import", path, "--cluster", cluster, "--measured-gbps", 10, "--output")
+    outcome = invoke(*given, tmp_path / "i.json", "--json")
+    account = outcome.json()
+    assert account["gpu_hours_measured"] == account["gpu_hours_recorded"] == 8000
+    assert account["gpu_hours"] < 8000
+    (finding,) = account["findings"]
+    assert f"check: {finding}" in outcome.lines
+    assert "Iterations are fitted to a network of 10 Gbit/s." in (
+        read_instance(str(tmp_path / "i.json")).description or ""
+    )
+    assert invoke("import", path, *HERE, "--measured-gbps", 0).code == 2

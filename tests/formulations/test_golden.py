@@ -132,6 +132,7 @@ def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
                 link["level"] = "rack"
     if PREEMPTION.name in formulation.handles:
         data["preemption"] = {"restore_seconds": 2 * data["time"]["slot_seconds"]}
+        a["checkpoint_iterations"], others[0]["checkpoint_iterations"] = 2, None
     data["objective"] = ["total-tardiness", "max-stretch", "makespan", "total-links"]
     return parse_instance(data)
 

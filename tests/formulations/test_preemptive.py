@@ -141,6 +141,37 @@ def test_an_interruption_is_worth_a_restoration_and_a_resize() -> None:
     assert [len(one.segments) for one in found.schedule.assignments] == [2, 1]
 
 
+@pytest.mark.parametrize(
+    ("fields", "value", "interrupted"),
+    [
+        ({}, 6 + 3, True),  # Interrupted in slot 3, it goes on in slot 4.
+        ({"checkpoint_iterations": 10}, 6 + 3, True),
+        ({"checkpoint_iterations": 20}, 7 + 3, True),  # A slot's work is lost.
+        ({"checkpoint_iterations": None}, 9 + 3, None),  # All is lost.
+        ({"preemptible": False}, 5 + 9, False),  # The other one waits until slot 5.
+    ],
+)
+def test_what_an_interruption_loses_decides_whether_it_pays(
+    fields: dict[str, Any], value: int, interrupted: bool | None
+) -> None:
+    data = instance_data(
+        job_data("long", iterations=50, running={"gpus": {"s0": [0]}, "iterations_done": 0}),
+        job_data("short", iterations=10, release=3, weight=3),
+        servers=(1,),
+        horizon=12,
+    )
+    data["jobs"][0] |= fields
+    data |= {"preemption": {"restore_seconds": 0.0}, "objective": "total-flow"}
+    instance = parse_instance(data)
+    found = rarmodel.solve(instance, formulation=NAME)
+    assert found.status == "optimal"
+    assert found.report is not None
+    assert found.report.objective == {"total-flow": value}
+    assert optima(instance, 12) == {"total-flow": value}
+    assert found.schedule is not None
+    assert interrupted in {None, len(found.schedule.assignments[0].segments) > 1}
+
+
 def test_a_new_segment_on_the_same_gpus_can_be_worth_its_restoration() -> None:
     """It takes a ring off its links. Both rings stand still beside each other, none alone."""
     ring: dict[str, Any] = {"gpus": 2, "gradient_mb": 100.0, "backward_ms": 0.0}

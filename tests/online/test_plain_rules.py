@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_online import RULES, played
 from random_instances import random_instance
+from wide_instances import with_interruptions
 
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
 from rarmodel.online.placement import CONSOLIDATE
 from rarmodel.online.play import play
 from rarmodel.schema import Instance
-from rarmodel.schema.instance import Preemption
 
 
 def arriving(random: Random, *, preemption: bool, stall: bool) -> Instance:
@@ -40,8 +40,8 @@ def arriving(random: Random, *, preemption: bool, stall: bool) -> Instance:
         for job in plain.jobs
     )
     restore = random.choice([0.0, 0.4, 1.0, 2.5]) * plain.time.slot_seconds
-    changed = {"jobs": jobs, "preemption": Preemption(restore_seconds=restore)}
-    return plain.model_copy(update=changed if preemption else {"jobs": jobs})
+    plain = plain.model_copy(update={"jobs": jobs})
+    return with_interruptions(random, plain, restore) if preemption else plain
 
 
 @pytest.mark.parametrize("name", RULES)

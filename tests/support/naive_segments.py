@@ -1,4 +1,4 @@
-"""Schedules with segments carried out slot by slot, straight from what sections 1 and 11 say.
+"""Schedules with segments carried out slot by slot, from what sections 1, 11 and 18 say.
 
 Shares nothing with verifier and engine but the plain functions of (8) and of the floor.
 """
@@ -19,24 +19,37 @@ Workers = Mapping[str, int]
 
 
 class Course(NamedTuple):
-    """A schedule carried out: by slot, what jobs hold, and the speeds of the rings that are up."""
+    """A schedule carried out: by slot, what jobs hold, and the speeds of the rings that are up.
+
+    Also the iterations that jobs lose, by job; those that lose none are left out.
+    """
 
     completion: dict[str, int]
     held: list[dict[str, Held]]
     speed: list[dict[str, int]]
+    lost: dict[str, int]
 
 
 def carried_out(instance: Instance, schedule: Schedule, last: int) -> Course:
     """Carry a schedule out up to a slot; every job has one assignment that makes sense."""
     restore = restore_slots(instance)
     jobs = {job.name: job for job in instance.jobs}
-    left = {job.name: job.iterations_left for job in instance.jobs}
-    course = Course({}, [], [])
+    done = {job.name: job.iterations - job.iterations_left for job in instance.jobs}
+    course = Course({}, [], [], {})
     for slot in range(last):
         held: dict[str, Held] = {}
         rings = {}
         for one in schedule.assignments:
             for number, segment in enumerate(one.segments):
+                if one.job in course.completion:
+                    continue
+                if segment.end == slot or (
+                    slot == number == 0 and begins_elsewhere(jobs[one.job], segment)
+                ):
+                    before = done[one.job]
+                    done[one.job] = kept(jobs[one.job], before)
+                    if lost := before - done[one.job]:
+                        course.lost[one.job] = course.lost.get(one.job, 0) + lost
                 now = segment.start <= slot and (segment.end is None or slot < segment.end)
                 if now and one.job not in course.completion:
                     held[one.job] = segment
@@ -48,12 +61,25 @@ def carried_out(instance: Instance, schedule: Schedule, last: int) -> Course:
                         rings[one.job] = {s: len(g) for s, g in segment.gpus.items() if g}
         speed = speeds(instance, rings)
         for name, iterations in speed.items():
-            left[name] -= iterations
-            if left[name] <= 0:
+            done[name] += iterations
+            if done[name] >= jobs[name].iterations:
                 course.completion[name] = slot + 1
         course.held.append(held)
         course.speed.append(speed)
     return course
+
+
+def begins_elsewhere(job: Job, first: Held) -> bool:
+    """Whether a job does not go on at slot 0 where it runs then."""
+    if job.running is None:
+        return False
+    return first.start != 0 or not same(first.gpus, job.running.gpus)
+
+
+def kept(job: Job, done: int) -> int:
+    """Iterations that a job keeps of those that it has done, where a segment ends."""
+    every = job.checkpoint_iterations
+    return 0 if every is None else done - done % every
 
 
 def restore_slots(instance: Instance) -> int:

@@ -67,6 +67,7 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
     left = [job.iterations for job in jobs]
     place: dict[int, Workers] = {}
     stopped: dict[int, Workers] = {}  # In this slot, and where.
+    stays = {j for j, job in enumerate(jobs) if not job.preemptible}  # Once they hold GPUs.
     since: dict[int, int] = {}
     up: dict[int, int] = {}
     attained = [0] * len(jobs)
@@ -198,6 +199,8 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
             stopped.clear()
             if may_stop:
                 held = []
+                firm = [j for j in order if j in stays and j in place]
+                order = [*firm, *(j for j in order if j not in firm)]
                 for j in order:
                     if jobs[j].size <= total:
                         held.append(j)
@@ -205,7 +208,7 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
                 for j in [j for j in place if j not in held]:
                     stop(j)
                 for j in reversed(order):
-                    if j in place and not progresses(j, place[j]):
+                    if j in place and j not in firm and not progresses(j, place[j]):
                         stop(j)
                 for at, j in enumerate(order):
                     if j in held and j not in place and not begin(j):
@@ -215,6 +218,8 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
                     break
             for j in [j for j in before if place.get(j) != before[j]]:
                 segments.append(Segment(j, since[j], slot, before[j]))
+                done, every = jobs[j].iterations - left[j], jobs[j].checkpoint_iterations
+                left[j] += done if every is None else done % every
             for j in [j for j in place if place[j] != before.get(j)]:
                 since[j] = slot
                 up[j] = slot + (restore if j in ran else 0)

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from enumeration import count_vectors
 from lone_placements import within_one
-from naive_segments import restore_slots, speeds
+from naive_segments import kept, restore_slots, speeds
 from resource_use import capacity, use
+from tenant_trees import tenants_of
 
 from rarmodel.model.objectives import Objective, Value, objective
 from rarmodel.schema import Instance, Job
@@ -49,6 +50,8 @@ class Choice(NamedTuple):
     own: bool = False
     wait: int = 0
     """Slots of restoration, this one included."""
+    goes_on: bool = False
+    """Whether the segment before goes on."""
 
 
 def optima(instance: Instance, latest: int) -> dict[str, Value] | None:
@@ -108,7 +111,7 @@ class _Search:
                 held = tuple(sorted((s, len(g)) for s, g in job.running.gpus.items()))
             begun = job.running is not None
             left = job.iterations_left
-            first.append(State(left, begun, held, begun, 0, self._linked(held)))
+            first.append(State(left, begun, held, begun, 0))
         nothing: list[Value] = [0] * len(self.objectives)
         layer = {tuple(first): nothing}
         best: list[Value] | None = None
@@ -141,7 +144,10 @@ class _Search:
             speed = self.known[up]
             after, found = [], list(values)
             for j, (job, state, choice) in enumerate(zip(self.jobs, states, choices, strict=True)):
-                left = max(0, state.left - speed.get(job.name, 0))
+                before = state.left
+                if state.held is not None and not choice.goes_on:
+                    before = job.iterations - kept(job, job.iterations - state.left)
+                left = max(0, before - speed.get(job.name, 0))
                 if state.left and not left:
                     self._complete(found, j, slot + 1)
                 held = choice.held if left else None
@@ -194,11 +200,15 @@ class _Search:
     def _choices(self, slot: int, j: int, states: tuple[State, ...]) -> Iterator[Choice]:
         """What a job may hold in a slot: nothing, what it has, or a new segment."""
         job, state = self.jobs[j], states[j]
-        yield Choice(None)
+        stays = not job.preemptible and state.held is not None
+        if not stays:
+            yield Choice(None)
         if state.left == 0:
             return
         if state.held is not None:
-            yield Choice(state.held, state.own, state.wait)
+            yield Choice(state.held, state.own, state.wait, goes_on=True)
+        if stays:
+            return
         names = {other.name: k for k, other in enumerate(self.jobs)}
         waits = any(states[names[name]].left for name in job.after)
         if state.begun or (slot >= job.release and not waits):
@@ -240,7 +250,7 @@ class _Search:
         """GPUs that jobs hold since before slot 0, and that others hold."""
         sums = {True: 0, False: 0}
         for job, choice in zip(self.jobs, choices, strict=True):
-            if tenant is None or job.tenant == tenant:
+            if tenant is None or tenant in tenants_of(self.instance, job):
                 counts: Mapping[str, int] = dict(choice.held or ())
                 some = (n for s, n in counts.items() if servers is None or s in servers)
                 sums[choice.own] += sum(some)

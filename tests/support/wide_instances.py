@@ -10,6 +10,7 @@ from typing import Any
 from enumeration import count_vectors
 from hypothesis import strategies as st
 from random_instances import random_instance
+from tenant_trees import random_tenants
 
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
@@ -33,7 +34,7 @@ from rarmodel.model.features import (
 )
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.model.objectives import Value
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Instance, Preemption, Schedule
 from rarmodel.verifier import Report, Run, simulate, verify
 
 OBJECTIVES = (
@@ -46,7 +47,7 @@ WIDE = (
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
-PLAYED = tuple(name for name in FEATURES if name != LEVELS.name)
+PLAYED = FEATURES
 """Those that `simulate` handles, but preemption."""
 
 
@@ -79,7 +80,7 @@ def random_wide(
         if PREEMPTION.name in features:
             slots = random.choice([0, 0.4, 1, 1, 2, 2.5])
             data["preemption"] = {"restore_seconds": slots * data["time"]["slot_seconds"]}
-        for change in (_cluster, _jobs, _running):
+        for change in (_cluster, _jobs, _running, _interruptions):
             change(random, data, features)
         try:
             return parse_instance(data)
@@ -113,7 +114,9 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
                 cluster["reservations"].append(one | {"gpus": random.randint(1, server["gpus"])})
     if QUOTAS.name in features:
         total = sum(server["gpus"] for server in cluster["servers"])
-        data["tenants"] = [{"name": "t", "gpus": random.randint(1, total)}, {"name": "u"}]
+        # Trees take nothing from `random`: seeds go on to mean what they did without them.
+        trees = Random(repr(data["time"]["slot_seconds"]))
+        data["tenants"] = random_tenants(trees, total, t=random.randint(1, total))
     if RESOURCES.name in features:
         data["resources"] = [
             {"name": "alone", "capacity": 1},
@@ -170,6 +173,8 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
     order = random.sample(range(len(data["jobs"])), len(data["jobs"]))
     for i, job in enumerate(data["jobs"]):
         job["weight"] = random.randint(1, 3)
+        if job["weight"] != 2:
+            job["priority"] = job["weight"] - 2
         if random.random() < 0.7:
             job["due"] = random.randint(0, 10)
         if RELEASES.name in features:
@@ -233,6 +238,33 @@ def _running(random: Random, data: dict[str, Any], features: Collection[str]) ->
             job["running"] = {"gpus": held, "iterations_done": done}
             job["release"] = min(0, job.get("release", 0))
             job.pop("after", None)
+
+
+def _interruptions(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    """Which jobs may be interrupted, and what they lose then."""
+    if PREEMPTION.name in features and random.random() < 0.7:
+        for job in data["jobs"]:
+            job.update(interruptions(random, job["iterations"]))
+
+
+def interruptions(random: Random, iterations: int) -> dict[str, Any]:
+    """Whether a job of so many iterations may be interrupted, and what it loses then."""
+    fields: dict[str, Any] = {}
+    if random.random() < 0.25:
+        fields["preemptible"] = False
+    if random.random() < 0.6:
+        some = [None, 1, 2, 3, 5, 10, max(1, iterations // 2), iterations + 1]
+        fields["checkpoint_iterations"] = random.choice(some)
+    return fields
+
+
+def with_interruptions(random: Random, instance: Instance, restore_seconds: float) -> Instance:
+    """The instance with preemption, and jobs that may not be interrupted, or lose work then."""
+    jobs = tuple(
+        job.model_copy(update=interruptions(random, job.iterations)) for job in instance.jobs
+    )
+    preemption = Preemption(restore_seconds=restore_seconds)
+    return instance.model_copy(update={"jobs": jobs, "preemption": preemption})
 
 
 @st.composite

@@ -7,9 +7,10 @@ from decimal import Decimal
 
 from depth import examples
 from hypothesis import assume, given
-from naive_segments import carried_out, same
+from naive_segments import begins_elsewhere, carried_out, same
 from resource_use import capacity, use
 from segmented import segmented
+from tenant_trees import tenants_of
 
 from rarmodel.schema import Held, Instance, Schedule
 from rarmodel.verifier import verify
@@ -44,6 +45,7 @@ def test_completion_and_speeds_are_those_of_the_tiny_reading(problem: Problem) -
     standing = {v.slot for v in report.violations if v.constraint == "progress"}
     until = min((slot for slot in standing if slot is not None), default=LAST)
     assert told[:until] == course.speed[:until]
+    assert report.lost == course.lost
     if report.utilisation:
         for server in instance.cluster.servers:
             slots = sum(len(one.gpus.get(server.name, ())) for one in every(course.held))
@@ -70,6 +72,10 @@ def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
     expected = set()
     for one in schedule.assignments:
         job, end = jobs[one.job], course.completion[one.job]
+        if not job.preemptible and len(one.segments) > 1:
+            expected.add("preemption")
+        if not job.preemptible and begins_elsewhere(job, one.segments[0]):
+            expected.add("running")
         if any(segment.start >= end for segment in one.segments):
             expected.add("completed")
         if one.segments[0].start < job.release:
@@ -99,7 +105,9 @@ def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
             if away and over(counts, stay, server.gpus - away):
                 expected.add("reservation")
         for tenant in instance.tenants:
-            own = {n: one for n, one in held.items() if jobs[n].tenant == tenant.name}
+            own = {
+                n: one for n, one in held.items() if tenant.name in tenants_of(instance, jobs[n])
+            }
             counts = {name: sum(map(len, one.gpus.values())) for name, one in own.items()}
             if tenant.gpus is not None and over(counts, stay, tenant.gpus):
                 expected.add("quota")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,8 @@ def test_swf_is_read_between_its_remarks(tmp_path: Path) -> None:
     notes = reasons(found.account.notes)
     assert notes["a processor counts as a GPU: the format has no GPUs"] == 5
     assert notes["no processors allocated in the file; those requested are used"] == 1
+    # UnixStartTime is second 0.
+    assert found.instance.time.origin == datetime.fromisoformat("2010-01-01T00:00:00+00:00")
     # Lines as an editor counts them, and queues as groups.
     assert "left out: 1 row: it never started (line 15)" in found.account.lines()
     assert [*jobs_of(imported(SWF, group="2").instance)] == ["3", "5"]
@@ -295,6 +298,14 @@ def test_swf_needs_no_remarks_but_all_its_cells(tmp_path: Path, begin: str) -> N
         imported(tmp_path / "t.swf", f"{begin}{row}\n{row[:-3]}\n")
     with pytest.raises(InputError, match=r"line ., column 'run time': 'x'; a number is expected"):
         imported(tmp_path / "t.swf", f"{begin}{row}\n{row.replace('60', 'x')}\n")
+
+
+@pytest.mark.parametrize("said", ["; UnixStartTime: 0", "; UnixStartTime: unknown", "; Note: x"])
+def test_swf_without_its_start_has_seconds(tmp_path: Path, said: str) -> None:
+    row = "1 30 0 60 2" + " -1" * 13
+    found = imported(tmp_path / "t.swf", f"{said}\n{row}\n")
+    assert found.instance.time.origin is None
+    assert found.account.kept[0].endswith("slot 0 begins at 30 s of the trace")
 
 
 def test_semicolons_still_separate_cells(tmp_path: Path) -> None:

@@ -89,7 +89,10 @@ def _smallest_each(speeds: Sequence[Speeds], gpus: Ints, free: int, among: Itera
 def _at_hand(state: State) -> tuple[Ints, int, list[int]]:
     """GPUs that jobs have already, GPUs to give, and the positions of jobs that may get some."""
     if state.interruptible:
-        return np.zeros(len(state), np.int64), int(state.capacity.sum()), [*range(len(state))]
+        stays = state.running & ~state.preemptible
+        held = np.where(stays, state.held, 0)
+        free = int(state.capacity.sum() - held.sum())
+        return held, free, np.flatnonzero(~stays).tolist()
     free = int(state.idle.sum())
     return state.held.copy(), free, np.flatnonzero(~state.running).tolist()
 
@@ -107,7 +110,7 @@ def _optimus(state: State) -> Decision:
     gpus, free, among = _at_hand(state)
     if state.interruptible and not state.is_round:
         gpus = state.held.copy()
-        free -= int(gpus.sum())
+        free = int(state.capacity.sum() - gpus.sum())
         among = np.flatnonzero(~state.running).tolist()
     free = _smallest_each(speeds, gpus, free, among)
     _grow(state, speeds, gpus, free, among, by_time=True)

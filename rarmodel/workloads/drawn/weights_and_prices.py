@@ -1,4 +1,4 @@
-"""What objectives count: weights of jobs, prices of GPUs; and whether jobs may be interrupted."""
+"""What counts: weights, priorities, prices of GPUs; and whether jobs may be interrupted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from rarmodel.schema import Instance
 from rarmodel.schema.base import NonNegative
 from rarmodel.schema.instance import Preemption as Allowed
 
-from .feature import Amounts, Drawn, Rng, Wholes, changed, drawn_from
+from .feature import (
+    Amounts,
+    AnyWholes,
+    Drawn,
+    Rng,
+    Share,
+    Shares,
+    Wholes,
+    changed,
+    drawn_from,
+    some,
+    whole,
+)
 
 
 class Weights(Drawn):
@@ -24,6 +36,20 @@ class Weights(Drawn):
         """Give every job a weight."""
         weights = rng.integers(*self.values, len(instance.jobs), endpoint=True).tolist()
         return changed(instance, {j: {"weight": weight} for j, weight in enumerate(weights)})
+
+
+class Priorities(Drawn):
+    """Some jobs are more urgent than others."""
+
+    name: ClassVar[str] = "priorities"
+
+    values: AnyWholes = (0, 3)
+    """Least and greatest priority."""
+
+    def draw(self, instance: Instance, rng: Rng) -> Instance:
+        """Give every job a priority."""
+        found = rng.integers(*self.values, len(instance.jobs), endpoint=True).tolist()
+        return changed(instance, {j: {"priority": priority} for j, priority in enumerate(found)})
 
 
 class Prices(Drawn):
@@ -56,7 +82,27 @@ class Preemption(Drawn):
     restore_seconds: NonNegative = 30.0
     """Seconds for which a job holds its GPUs without progress when it goes on."""
 
+    unpreemptible: Share = 0.0
+    """Share of the jobs that may not be interrupted."""
+
+    checkpoints: Shares = (0.0, 0.0)
+    """Least and greatest part of a job's iterations between two checkpoints; 0: after each one."""
+
+    requeued: Share = 0.0
+    """Share of the jobs that may be interrupted, and then begin anew."""
+
     def draw(self, instance: Instance, rng: Rng) -> Instance:
-        """Allow interruptions."""
+        """Allow interruptions, and draw what they cost."""
+        jobs = range(len(instance.jobs))
+        updates: dict[int, dict[str, object]] = {j: {} for j in jobs}
+        firm = some(rng, jobs, self.unpreemptible)
+        others = sorted(set(jobs).difference(firm))
+        anew = some(rng, others, self.requeued)
+        parts = drawn_from(rng, self.checkpoints, len(jobs))
+        for j in others:
+            if interval := whole(parts[j] * instance.jobs[j].iterations):
+                updates[j] = {"checkpoint_iterations": interval}
+        updates |= {j: {"preemptible": False} for j in firm}
+        updates |= {j: {"checkpoint_iterations": None} for j in anew}
         allowed = Allowed(restore_seconds=self.restore_seconds)
-        return instance.model_copy(update={"preemption": allowed})
+        return changed(instance, updates).model_copy(update={"preemption": allowed})

@@ -207,5 +207,5 @@ def test_running_jobs_that_wait_are_noted() -> None:
     instance = Instance.model_validate(data)
     found = rarmodel.what_if(instance, "down=ada", method="fifo-backfill")
     assert found.trials[1].notes == (
-        f"jobs '{first['name']}' wait at slot 0, with what is left of them",
+        f"jobs '{first['name']}' wait at slot 0, from their last checkpoint on",
     )

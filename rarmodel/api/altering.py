@@ -139,7 +139,7 @@ def what_if(
             break
         notes = answer.notes
         if stopped := stopped_jobs(before, made[k][i]):
-            notes += (f"jobs {listed(stopped)} wait at slot 0, with what is left of them",)
+            notes += (f"jobs {listed(stopped)} wait at slot 0, from their last checkpoint on",)
         trials.append(Trial(i, k, answer.outcome, answer.figures, notes))
     return WhatIf(
         alternatives=tuple(one.label for one in every),

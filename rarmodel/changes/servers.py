@@ -10,6 +10,7 @@ from itertools import count
 from rarmodel import registry
 from rarmodel.argument_checks import shown
 from rarmodel.errors import UsageError, listed
+from rarmodel.model.interruptions import checkpoint_interval, kept_iterations
 from rarmodel.schema import Instance
 from rarmodel.schema.cluster import MAX_GPUS, Link, Server, StarNetwork
 from rarmodel.schema.job import Job
@@ -50,7 +51,7 @@ def more_or_fewer(instance: Instance, _: str, text: str) -> Instance:
 
 
 def down(instance: Instance, _: str, name: str) -> Instance:
-    """The instance without a server; jobs that run there wait again, with what is left of them.
+    """The instance without a server; jobs that run there wait again, from their last checkpoint.
 
     Raises
     ------
@@ -188,10 +189,11 @@ def _without(instance: Instance, names: Sequence[str]) -> Instance:
 
 
 def _off(job: Job, gone: set[str], servers: tuple[str, ...]) -> Job:
-    """A job that no longer names servers: where it ran there, it waits with what is left."""
+    """A job that no longer names servers: if it ran there, it waits, from its last checkpoint."""
     fields: dict[str, object] = {}
     if job.servers is not None and job.servers != servers:
         fields["servers"] = servers
     if job.running is not None and not gone.isdisjoint(job.running.gpus):
-        fields |= {"running": None, "iterations": job.iterations_left}
+        kept = kept_iterations(job.running.iterations_done, checkpoint_interval(job))
+        fields |= {"running": None, "iterations": job.iterations - kept}
     return job.model_copy(update=fields) if fields else job

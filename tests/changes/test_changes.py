@@ -173,12 +173,18 @@ def test_a_server_that_is_down_leaves_everywhere(instance: Instance) -> None:
     assert after.jobs[:2] == instance.jobs[:2]
 
 
-def test_a_job_that_ran_on_a_server_that_is_down_keeps_what_it_has_done() -> None:
+@pytest.mark.parametrize(("interval", "left"), [(1, 2), (2, 3), (None, 5)])
+def test_a_job_that_ran_on_a_server_that_is_down_begins_from_its_last_checkpoint(
+    interval: int | None, left: int
+) -> None:
     data = instance_data()
-    data["jobs"][0] |= {"running": {"gpus": {"s0": [0, 1]}, "iterations_done": 1}}
-    data["jobs"][0]["iterations"] = 5
+    data["jobs"][0] |= {
+        "iterations": 5,
+        "checkpoint_iterations": interval,
+        "running": {"gpus": {"s0": [0, 1]}, "iterations_done": 3},
+    }
     after = made(parse_instance(data), "down=s0").jobs[0]
-    assert (after.running, after.iterations) == (None, 4)
+    assert (after.running, after.iterations) == (None, left)
 
 
 @pytest.mark.parametrize(

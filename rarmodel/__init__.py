@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from .lazy import exports
 
 if TYPE_CHECKING:
+    from .api.altering import what_if as what_if
+    from .api.alternatives import WhatIf as WhatIf
     from .api.certifying import certificate as certificate
     from .api.certifying import check as check
     from .api.comparing import compare as compare

@@ -6,6 +6,9 @@ DEFAULT_METHOD = "search"
 DEFAULT_PLACEMENT = "consolidate"
 """Where a simulation puts the jobs to which a policy gives GPUs."""
 
+DEFAULT_POLICY = "fifo-backfill"
+"""The policy under which `what-if` simulates: the order of most clusters."""
+
 AUTO = "auto"
 """The solver that `rarmodel.solvers.choice` prefers for the class of models."""
 

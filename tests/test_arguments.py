@@ -47,6 +47,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "solve": {"instance": "two-servers", "method": "first-fit"},
     "to_json": {"record": instance_of()},
     "verify": {"instance": instance_of(), "schedule": GOOD},
+    "what_if": {"instances": "two-servers", "changes": ["servers=+1"], "method": "first-fit"},
     "write_text": {"path": "file", "text": "text"},
 }
 """For each public function that takes anything, the least that it takes."""
@@ -57,6 +58,8 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("solve", "data"): {"method": None, "formulation": "time-indexed"},
     ("compare", "solvers"): {"formulations": ["time-indexed"]},
     ("compare", "data"): {"formulations": ["time-indexed"]},
+    ("what_if", "policy"): {"method": None},
+    ("what_if", "placement"): {"method": None},
 }
 """Arguments without which a parameter is refused in any case."""
 

@@ -15,6 +15,7 @@ from .simulate_command import simulate
 from .slurm_commands import slurm
 from .solve_command import solve
 from .testbed_commands import testbed
+from .what_if_command import what_if
 from .workload_commands import generate, import_trace
 
 rarmodel.add_command(calibrate)
@@ -30,6 +31,7 @@ rarmodel.add_command(simulate)
 rarmodel.add_command(slurm)
 rarmodel.add_command(solve)
 rarmodel.add_command(testbed)
+rarmodel.add_command(what_if)
 complete(rarmodel)
 protect(rarmodel)
 group_help(rarmodel)

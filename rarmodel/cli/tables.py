@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rarmodel.schema import SlotTime
 
 
-WORDS = {"job", "lower bound", "method", "policy", "status", "objective", "at least"}
+WORDS = {"alternative", "job", "lower bound", "method", "policy", "status", "objective", "at least"}
 """Columns aligned to the left."""
 
 
@@ -65,6 +65,19 @@ SIMULATED = _by_name(
     numbers("p99", 12),
 )
 """The same of simulations."""
+ALTERNATIVES = _by_name(
+    numbers("mean flow", 1),
+    numbers("use", 2),
+    VERIFIED,
+    words("status", 4),
+    numbers("bound", 5),
+    numbers("queueing", 6),
+    numbers("p95 flow", 7),
+    numbers("preemptions", 8),
+    numbers("draws", 9),
+    numbers("seconds", 10),
+)
+"""The same of alternatives."""
 DESCRIBED = _by_name(
     prose("uses"),
     words("first place", 1),

@@ -294,11 +294,17 @@ class Doing:
         self._begun = monotonic()
         self._incumbent: float | None = None
         self._bound: float | None = None
-        self._compiling = ""
+        self._compiling = self._far = ""
 
     def compile(self, function: str) -> None:
         """Say which function is being compiled."""
         self._compiling = function
+
+    def far(self, _title: str, how_far: Progress) -> None:
+        """Take how far a simulation is."""
+        done, jobs, slot = how_far
+        self._far = f"slot {slot:,}, {done:,} of {jobs:,} jobs complete"
+        self._compiling = ""
 
     def report(self, incumbent: float | None, bound: float | None) -> None:
         """Take the best values so far."""
@@ -316,7 +322,7 @@ class Doing:
         return line
 
     def _parts(self) -> dict[str, str]:
-        parts = {"work": self._work, "compiling": self._compiling}
+        parts = {"work": self._work, "compiling": self._compiling, "far": self._far}
         incumbent, bound = self._incumbent, self._bound
         if incumbent is not None:
             from rarmodel.model.objectives import MAKESPAN  # noqa: PLC0415 - loads slowly
@@ -348,7 +354,7 @@ def _digits(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
-_LEAVE_FIRST = ("bound", "gap", "compiling", "value", "passed")
+_LEAVE_FIRST = ("bound", "gap", "compiling", "far", "value", "passed")
 
 
 @contextmanager

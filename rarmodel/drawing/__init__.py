@@ -16,6 +16,9 @@ from rarmodel.model.features import ALL
 from .extra import require_extra
 
 if TYPE_CHECKING:
+    from .alternatives import Panel as Panel
+    from .alternatives import alternatives_chart as alternatives_chart
+    from .alternatives import alternatives_page as alternatives_page
     from .calibrations import calibration_chart as calibration_chart
     from .calibrations import models_chart as models_chart
     from .campaign import campaign_page as campaign_page

@@ -18,7 +18,7 @@ from rarmodel.limits import INTERRUPTED
 from rarmodel.methods import Method
 from rarmodel.schema import Instance
 
-from .alternatives import Trial, WhatIf
+from .alternatives import Tried, WhatIf
 from .arguments import asked
 from .draws import draws_of
 from .sources import Source
@@ -125,7 +125,7 @@ def what_if(
     ]
     if unfit:
         raise InputError(dict.fromkeys(unfit))
-    trials = list[Trial]()
+    trials = list[Tried]()
     runs = [(k, i) for k in range(len(drawn)) for i in range(len(every))]
     for number, (k, i) in enumerate(runs, 1):
         title = f"{every[i].label}, {number} of {len(runs)}"
@@ -140,7 +140,7 @@ def what_if(
         notes = answer.notes
         if stopped := stopped_jobs(before, made[k][i]):
             notes += (f"jobs {listed(stopped)} wait at slot 0, from their last checkpoint on",)
-        trials.append(Trial(i, k, answer.outcome, answer.figures, notes))
+        trials.append(Tried(i, k, answer.outcome, answer.figures, notes))
     return WhatIf(
         alternatives=tuple(one.label for one in every),
         by=way.told,

@@ -38,7 +38,7 @@ class Draw(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trial:
+class Tried:
     """What came of an alternative on a draw.
 
     Attributes
@@ -116,7 +116,7 @@ class WhatIf:
     by: str
     time: SlotTime
     draws: tuple[Draw, ...]
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: tuple[Tried, ...] = field(repr=False)
 
     @property
     def planned(self) -> int:
@@ -138,7 +138,7 @@ class WhatIf:
         """The figures that some trial has."""
         return list(dict.fromkeys(one for trial in self.trials for one in trial.figures))
 
-    def trials_of(self, alternative: int) -> list[Trial]:
+    def trials_of(self, alternative: int) -> list[Tried]:
         """The trials of an alternative, by number."""
         return [trial for trial in self.trials if trial.alternative == alternative]
 

@@ -134,8 +134,8 @@ def keep_servers(holders: Holders, m: Any, scope: Scope) -> None:
 def keep_limits(holders: Holders, m: Any, scope: Scope) -> None:
     """Quotas and resources: what jobs use of each at once, but for jobs that run at slot 0.
 
-    With u_cj(w) what job j uses of limit c while it holds w GPUs (of a tenant's cap: w, if it is
-    the tenant's job) and C_ct the capacity, if there is one in slot t:
+    With u_cj(w) what job j uses of limit c while it holds w GPUs (of a tenant's cap: w, if it is a
+    job of the tenant or of one below it) and C_ct the capacity, if there is one in slot t:
 
     ```
     Σ_j u_cj(Σ_s held_jst) ≤ C_ct

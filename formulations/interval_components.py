@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 from rarmodel.model.objectives import Shape, Term
 
 from .aims import Aim, add_objectives, aims, ends_of, steps_within, values_of_aims
-from .caps import Cap, limit_caps, server_caps
+from .caps import Cap, limit_caps, limits_in, server_caps
 from .component import Component
 from .composition import OBJECTIVE
 from .intervals import Task, add_cumulative
@@ -185,7 +185,7 @@ def capacity(m: Any, scope: Scope) -> None:
     ```
     Σ_{j active in slot t} workers_js ≤ O_s − (reserved in slot t)
     Σ_{j active in slot t} G_j ≤ Σ_s O_s
-    Σ_{j of tenant c active in slot t} G_j ≤ q_c
+    Σ_{j of tenant c, or of one below it, active in slot t} G_j ≤ q_c
     ```
 
     The second follows from the first, and helps the solver. Where all jobs may be anywhere it is
@@ -214,8 +214,9 @@ def capacity(m: Any, scope: Scope) -> None:
     whole = {j: task(j, m.size[j] if j in several else sizes[j][0]) for j in placed}
     total = scope.instance.cluster.total_gpus
     add_cumulative(m, "all GPUs", whole.values(), total)
+    limits = limits_in(scope, of_tenants=True)
     for tenant, cap in limit_caps(scope, of_tenants=True).items():
-        some = [whole[j] for j in placed if scope.jobs[j].tenant == tenant]
+        some = [whole[j] for j in placed if scope.index[j] in limits[tenant].uses]
         add_cumulative(m, f"quota of {tenant}", some, int(max(cap.room, default=0)))
     if are_all_anywhere(scope):
         return

@@ -453,7 +453,17 @@ def _least_links(case: _Case) -> Iterator[Value | float]:
     instance = case.instance
     tree, weights = topology(instance.cluster), case.objective.link_weights_of(instance)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    quotas = {tenant.name: tenant.gpus for tenant in instance.tenants if tenant.gpus is not None}
+    tenants = {tenant.name: tenant for tenant in instance.tenants}
+
+    def quota(name: str | None) -> float:
+        """GPUs that a tenant may hold, by its own cap and by those of all above it."""
+        least = inf
+        while name is not None:
+            cap = tenants[name].gpus
+            least = least if cap is None else min(least, cap)
+            name = tenants[name].parent
+        return least
+
     joined = cache(lambda *ring: _joined(tree, weights, *ring))
     every = zip(instance.jobs, lone_options(instance), allowed_servers(instance), strict=True)
     for job, options, allowed in every:
@@ -464,7 +474,7 @@ def _least_links(case: _Case) -> Iterator[Value | float]:
         if job.running is None or may_stop(instance, job):
             for one in options:
                 size, most = one.pace.size, min(one.pace.size, len(allowed))
-                if size > quotas.get(job.tenant or "", size):
+                if size > quota(job.tenant):
                     continue
                 if one.servers == 1:
                     found += [0] if one.pace.speed(1, one.gbps) else []

@@ -93,7 +93,8 @@ class Limits:
     log
         Receives the solver's log, line by line; None for no log.
     progress
-        Receives makespan of the incumbent and lower bound (None where unknown) as they change.
+        Receives the incumbent's value of the first objective and its lower bound (None where
+        unknown) as they change. A solver's adapter tells those of its model instead.
     iterations
         Iterations after which to stop, for methods that count them; None for no limit.
     patience

@@ -154,9 +154,33 @@ def test_makespans_are_no_values_of_other_objectives() -> None:
         objective="total-flow",
         progress=lambda *known: told.append(known),
     )
-    assert told == [(1, 1)]
+    assert told == []
     sound(result)
     assert all(entry.value != 1 for entry in result.log)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    ["total-completion", ["total-completion", "makespan"], ["total-tardiness", "total-completion"]],
+)
+@pytest.mark.parametrize("model_only", [False, True])
+def test_progress_of_exact_solves_is_about_the_first_objective(
+    objective: Any, *, model_only: bool
+) -> None:
+    """Neither makespans of heuristics, nor a model's steps, nor values of a second objective."""
+    told: list[tuple[float | None, float | None]] = []
+    result = rarmodel.solve(
+        "two-servers",
+        formulation="time-indexed",
+        objective=objective,
+        model_only=model_only,
+        progress=lambda *known: told.append(known),
+    )
+    first = result.objective[0]
+    assert first.value is not None
+    assert first.bound is not None
+    assert min(value for value, _ in told if value is not None) == first.value
+    assert all(bound <= first.bound for _, bound in told if bound is not None)
 
 
 def test_comparisons_have_the_logs_of_their_rows() -> None:

@@ -18,7 +18,7 @@ import pytest
 from campaign_files import write_campaign, write_instance
 
 import rarmodel
-from rarmodel import campaigns, library, registry, slurm
+from rarmodel import campaigns, kubernetes, library, registry, slurm
 from rarmodel.campaigns.run_pools import PoolLostError
 from rarmodel.errors import Problem
 from rarmodel.formulations import Formulation
@@ -178,6 +178,11 @@ def test_what_slurm_returns_can_be_pickled() -> None:
     made = slurm.plan(reading, time_limit=1)
     for one in (reading, made):
         assert type(passed_on(one)) is type(one)
+
+
+def test_what_kubernetes_returns_can_be_pickled() -> None:
+    reading = kubernetes.read(EXAMPLES / "kubernetes-volcano")
+    assert passed_on(reading) == reading
 
 
 def test_the_bundled_library_can_be_pickled() -> None:

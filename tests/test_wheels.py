@@ -22,6 +22,7 @@ from rarmodel.wheels import backend
 LEFT_OUT = {
     "rarmodel.engine.modes.modes_in",
     "rarmodel.engine.segmented_runs.modes_in",
+    "rarmodel.online.interruptible_rings.lose",
     "rarmodel.online.interruptible_rings.stop",
     "rarmodel.proof.event_steps.leave",
 }

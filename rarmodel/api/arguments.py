@@ -60,6 +60,7 @@ CHECKS: dict[str, Check] = {
     "bound": truth,
     "each": optional(function),
     "round_slots": optional(whole(1)),
+    "reclaim": truth,
     "horizon": IS_HORIZON,
     "output": optional(path),
     "charts": optional(argument_checks.entries),

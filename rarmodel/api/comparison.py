@@ -18,7 +18,7 @@ from rarmodel.methods import (
     joined,
     status_of,
 )
-from rarmodel.model.objectives import Value
+from rarmodel.model.objectives import MAKESPAN, Value
 from rarmodel.tabular import NONE, frame, html_rows, number
 
 if TYPE_CHECKING:
@@ -124,6 +124,12 @@ class Comparison:
         bounds = replace(result, objective=goals).summary()["objective_bound"]
         gap = gap_of(goals)
         return {"gap": gap, "ratio": ratio, "status": status, "objective_bound": bounds}
+
+    @property
+    def about_makespan(self) -> bool:
+        """Whether the makespan is among the objectives of the instance."""
+        asked = [goal.name for result in self._on_the_instance for goal in result.objective]
+        return not asked or MAKESPAN.name in asked
 
     def table(self) -> list[dict[str, str]]:
         """The rows as dictionaries of names and formatted values."""

@@ -23,6 +23,7 @@ def simulate(  # type: ignore[overload-overlap] # text is a sequence, too
     *,
     placement: str | online.Placement = DEFAULT_PLACEMENT,
     round_slots: int | None = None,
+    reclaim: bool = True,
     objective: str | Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[str, online.Progress], None] | None = None,
@@ -36,6 +37,7 @@ def simulate(
     *,
     placement: str | online.Placement = DEFAULT_PLACEMENT,
     round_slots: int | None = None,
+    reclaim: bool = True,
     objective: str | Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[str, online.Progress], None] | None = None,
@@ -49,6 +51,7 @@ def simulate(
     *,
     placement: str | online.Placement = DEFAULT_PLACEMENT,
     round_slots: int | None = None,
+    reclaim: bool = True,
     objective: str | Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[str, online.Progress], None] | None = None,
@@ -68,6 +71,9 @@ def simulate(
         The placement, given in the same way.
     round_slots
         Ask the policy every so many slots as well; by default as the policy wants.
+    reclaim
+        Whether tenants take back GPUs up to what they are guaranteed, from those that hold more
+        than theirs.
     objective
         Name of the objective, or several, for policies that solve the instance again.
     seed
@@ -106,6 +112,7 @@ def simulate(
                 one,
                 chosen,
                 round_slots=round_slots,
+                reclaim=reclaim,
                 seed=seed,
                 progress=None if progress is None else _named(progress, one.name),
             )

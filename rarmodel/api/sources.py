@@ -22,7 +22,7 @@ from rarmodel.files import (
     read_instance,
     read_schedule,
 )
-from rarmodel.instances import EXAMPLES, names
+from rarmodel.instances import names
 from rarmodel.model import check_instance
 from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule
@@ -114,10 +114,8 @@ def load_instance(source: Source) -> Instance:
             return bundled_instance(source)
         hint = "" if may_exist(source) else _meant(source)
         if not may_exist(source) and not source.endswith((".json", *YAML)):
-            examples = ", ".join(names(EXAMPLES))
-            message = f"neither a file nor a bundled instance; bundled are {examples}"
-            others = "and those of `rarmodel instances --family`"
-            raise InputError([Problem("", f"{message}, {others}{hint}")], source)
+            message = "neither a file nor a bundled instance; `rarmodel instances` lists these"
+            raise InputError([Problem("", f"{message}{hint}")], source)
         if hint:
             raise InputError(
                 [Problem("", f"cannot be read: no such file or directory{hint}")], source

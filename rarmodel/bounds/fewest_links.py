@@ -20,6 +20,7 @@ from rarmodel.model.interruptions import may_stop
 from rarmodel.model.lone import allowed_servers, groups_of
 from rarmodel.model.objectives import Objective, Value, exact, heaviest
 from rarmodel.model.topology import Topology
+from rarmodel.model.usage_limits import least_caps
 from rarmodel.schema import Instance, Spread
 
 from .arguments import of_each_job
@@ -46,7 +47,7 @@ def least_links(instance: Instance, objective: Objective) -> list[Value]:
     """(jobs) What the links of each ring count at least."""
     tree, weights = topology(instance.cluster), objective.link_weights_of(instance)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    caps = {one.name: one.gpus for one in instance.tenants if one.gpus is not None}
+    caps = least_caps(instance)
 
     @cache  # Few jobs differ here.
     def least(allowed: frozenset[int], spread: Spread | None, size: int, most: int) -> Value | None:

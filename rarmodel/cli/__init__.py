@@ -7,6 +7,7 @@ from .compare_command import compare
 from .completion import complete
 from .help_panels import group_help
 from .instance_commands import instances
+from .kubernetes_commands import kubernetes
 from .overwriting import protect
 from .process import main
 from .report_commands import plot, report
@@ -22,6 +23,7 @@ rarmodel.add_command(compare)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
 rarmodel.add_command(instances)
+rarmodel.add_command(kubernetes)
 rarmodel.add_command(plot)
 rarmodel.add_command(report)
 rarmodel.add_command(simulate)

@@ -12,7 +12,7 @@ from rarmodel.errors import UsageError, one_line
 from .input_files import share_stdin
 from .named_numbers import CONTENTION, RATES, merged, named_option
 from .options import JSON, MAX_SIZE, SEED, SEVERAL, Span
-from .output_files import check_output, write_json
+from .output_files import check_output, write_json, write_picture
 from .terminal import answer, answer_json, say, show
 
 if TYPE_CHECKING:
@@ -167,7 +167,6 @@ def _check_picture(path: str) -> None:
 
 
 def _write_picture(path: str, chart: Any) -> None:
-    from rarmodel import files  # noqa: PLC0415
-    from rarmodel.drawing import form_of, image_of  # noqa: PLC0415 - an extra
+    from rarmodel.drawing import form_of  # noqa: PLC0415 - an extra
 
-    files.write_bytes(path, image_of(chart, form_of(path)))
+    write_picture(chart, form_of(path), path)

@@ -8,7 +8,7 @@ from rarmodel.defaults import AUTO, COMPARE_SECONDS
 from rarmodel.errors import UsageError
 
 from .commands import FINE, UNSOLVED
-from .input_files import share_stdin
+from .input_files import own_objectives, share_stdin
 from .options import (
     BOUNDS,
     DATA,
@@ -138,6 +138,7 @@ def compare(
     form = None if plot is None else picture_form(plot)
     asked = bool(methods or formulations)
     with progress() as (name, report):
+        own = own_objectives(formulations)
         comparisons = compared(
             instances,
             methods=methods if asked else None,
@@ -161,7 +162,7 @@ def compare(
                 f"{instance.name}: {part}, {number} of {total}",
                 instance.time,
                 limit=time_limit,
-                objective=instance.objectives[0],
+                objective=own.get(part.partition(" on ")[0], instance.objectives[0]),
             ),
         )
     rows = [row for comparison in comparisons for row in comparison.rows()]
@@ -177,7 +178,8 @@ def compare(
         for i, comparison in enumerate(comparisons):
             if i > 0:
                 answer("")
-            show(tables.of_rows(comparison.instance, comparison.table(), tables.COMPARED))
+            columns = tables.COMPARED if comparison.about_makespan else tables.BY_OTHERS
+            show(tables.of_rows(comparison.instance, comparison.table(), columns))
             for line in comparison.why_not_optimal():
                 show_text(line)
     solved = all(comparison.best_makespan is not None for comparison in comparisons)

@@ -28,6 +28,8 @@ FORMER: Mapping[str, Mapping[str, str]] = {
         "--servers": "--cluster servers=",
         "--racks": "--cluster racks=",
         "--iterations": "--job-iterations",
+        "--gradient-per-second": "--mb-per-second",
+        "--gradient-per-job": "--mb-per-job",
     },
     "import": {
         **_RATES,

@@ -11,7 +11,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "Solve": ("solve", "verify", "audit", "check", "formulate"),
     "Data": ("generate", "import", "calibrate", "describe", "schema"),
     "Compare": ("compare", "simulate", "campaign", "plot", "report"),
-    "Cluster": ("slurm", "testbed"),
+    "Cluster": ("slurm", "kubernetes", "testbed"),
     "Lists": ("list", "instances"),
 }
 """The commands by group."""
@@ -25,7 +25,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     CLUSTER: ("cluster", "contention", "capacities", "slurm-conf", "slurm-topology"),
     JOBS: (
         *("sizes", "job-iterations", "iteration-slots", "execution-slots", "gradient-mb"),
-        *("gradient-per-second", "forward-ms-per-sample", "backward-ms"),
+        *("mb-per-second", "forward-ms-per-sample", "backward-ms"),
     ),
     TRACE: (
         *("format", "column", "skip-invalid", "window", "time-zone", "group", "arrivals"),

@@ -35,3 +35,12 @@ def read_schedules(instance: str, sources: Sequence[str]) -> tuple[Instance, lis
             made, taken = time.slot_seconds, problem.time.slot_seconds
             say(one_line(f"{source}: note: made for slots of {made:g} s, taken for {taken:g} s"))
     return problem, schedules
+
+
+def own_objectives(formulations: Sequence[str]) -> dict[str, str]:
+    """The objectives of their own that formulations have, by the names of the formulations."""
+    from rarmodel import registry  # noqa: PLC0415 - loads slowly
+    from rarmodel.model.objectives import MAKESPAN  # noqa: PLC0415 - loads slowly
+
+    found = (registry.find("formulations", name) for name in formulations)
+    return {one.name: one.objective for one in found if one.objective != MAKESPAN.name}

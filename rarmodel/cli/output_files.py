@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import rich_click as click
 
-from rarmodel.errors import UsageError
+from rarmodel.errors import UsageError, one_line
 
 from .options import SEVERAL
-from .terminal import answer, answer_text
+from .terminal import answer, answer_text, say
 
 
 class Shown(Protocol):
@@ -69,6 +69,8 @@ def check_rows(output: str | None, *, as_json: bool) -> None:
         check_output(output)
 
 
+MEGABYTE = 1_000_000
+"""From so many bytes on, sizes are told in MB."""
 TABLES = (".tex", ".csv")
 """Endings of tables as they are shown."""
 
@@ -138,7 +140,9 @@ def write_picture(chart: Any, form: str, output: str) -> None:
     from rarmodel import files  # noqa: PLC0415
     from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
 
-    files.write_bytes(output, image_of(chart, form))
+    drawn = image_of(chart, form)
+    files.write_bytes(output, drawn)
+    say_written(output, form, len(drawn))
 
 
 def write_page(output: str, make: Callable[[], str]) -> None:
@@ -149,4 +153,13 @@ def write_page(output: str, make: Callable[[], str]) -> None:
         answer(make())
         return
     files.check_writable(output)
-    files.write_text(output, make())
+    page = make()
+    files.write_text(output, page)
+    say_written(output, "html", len(page.encode()))
+
+
+def say_written(output: str, form: str, size: int) -> None:
+    """Say on stderr which picture or page was written, in which form, and its size in bytes."""
+    kind = "HTML page" if form == "html" else f"{form.upper()} picture"
+    told = f"{size / 1e6:.1f} MB" if size >= MEGABYTE else f"{max(1, round(size / 1e3)):,} kB"
+    say(one_line(f"{output}: {kind}, {told}"))

@@ -42,6 +42,7 @@ UPDATED = {("instances improve", "library")}
 READ_IN = {
     "campaign": ("ledger.sqlite*", "instances/*", "schedules/*"),
     "instances": ("*.json",),
+    "kubernetes": ("*.json", "*.yaml", "*.yml"),
     "slurm": ("*.txt",),
 }
 """Files that a group of commands reads in a folder that it is given."""

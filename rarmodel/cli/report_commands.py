@@ -10,7 +10,7 @@ from rarmodel.errors import UsageError
 
 from .input_files import read_schedules
 from .options import OBJECTIVE, SEVERAL
-from .output_files import PAGE, SIMULATIONS, write_page
+from .output_files import PAGE, SIMULATIONS, write_page, write_picture
 
 FORMS = ("png", "svg", "pdf", "html")
 INSTANCE = click.argument("instance")
@@ -65,14 +65,13 @@ def plot(
     if form == "html":
         if parts:
             raise UsageError("parts are for pictures; an HTML page has all parts")
-        files.write_bytes(
-            output, plotting.report(problem, claimed, objective=objective, colour=colour).encode()
+        write_page(
+            output,
+            lambda: plotting.report(problem, claimed, objective=objective, colour=colour),
         )
         return 0
     chart = plotting.plot(problem, claimed, parts=parts or None, objective=objective, colour=colour)
-    from rarmodel.drawing import image_of  # noqa: PLC0415 - an extra
-
-    files.write_bytes(output, image_of(chart, form))
+    write_picture(chart, form, output)
     return 0
 
 

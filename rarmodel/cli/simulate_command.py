@@ -29,8 +29,8 @@ from .terminal import answer_json, forecast, say, say_first, show, show_lines
     metavar="NAME",
     default=DEFAULT_PLACEMENT,
     show_default=True,
-    help="Where jobs are put that get GPUs: consolidate, first-fit, contention-aware, or yours as "
-    "package.module:Name.",
+    help="Where jobs are put that get GPUs; `rarmodel list placements` lists the rules. Or yours "
+    "as package.module:Name.",
 )
 @click.option(
     "--round",
@@ -38,6 +38,13 @@ from .terminal import answer_json, forecast, say, say_first, show, show_lines
     type=Whole(1),
     metavar="SLOTS",
     help="Ask the policy every so many slots as well. By default policies with rounds choose.",
+)
+@click.option(
+    "--reclaim/--no-reclaim",
+    default=True,
+    show_default=True,
+    help="Let tenants take back GPUs up to what they are guaranteed, from those that hold more "
+    "than theirs; or not.",
 )
 @objective_option("Objective of policies that solve the instance again, instead of the instance's")
 @SEED
@@ -48,6 +55,7 @@ def simulate(
     policy: list[str],
     placement: str,
     round_slots: int | None,
+    reclaim: bool,  # noqa: FBT001
     objective: str | list[str] | None,
     seed: int,
     output: str | None,
@@ -73,6 +81,7 @@ def simulate(
             policy,
             placement=placement,
             round_slots=round_slots,
+            reclaim=reclaim,
             objective=objective,
             seed=seed,
             progress=report,

@@ -25,7 +25,7 @@ from .options import (
     objective_option,
     together,
 )
-from .output_files import check_output, write_json
+from .output_files import check_output, say_written, write_json
 from .report_commands import FORMS
 from .terminal import (
     answer,
@@ -264,6 +264,7 @@ def plan(
             )
             drawn = image_of(headed(chart, made.headline()), form)
         files.write_bytes(picture, drawn)
+        say_written(picture, form, len(drawn))
     if as_json:
         answer_json(made.summary())
     elif output != "-":

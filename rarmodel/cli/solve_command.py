@@ -8,7 +8,7 @@ from rarmodel.defaults import AUTO, DEFAULT_METHOD, SEARCH_SECONDS
 from rarmodel.errors import UsageError, one_line
 
 from .commands import FINE, UNSOLVED
-from .input_files import share_stdin
+from .input_files import own_objectives, share_stdin
 from .number_types import Whole
 from .options import (
     BOUNDS,
@@ -141,6 +141,8 @@ def solve(
         ):
             limit = SEARCH_SECONDS
         asked = sources.with_objective(problem, objective).objectives[0]
+        own = own_objectives([] if formulation is None else [formulation])
+        asked = next(iter(own.values()), asked)
         name(work, problem.time, limit=limit, objective=asked)
         result = solving.solve(
             problem,

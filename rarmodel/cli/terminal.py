@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, one_line
 
-from .text_tables import Line, TextTable, named_lines, plain, wrapped
+from .text_tables import Line, TextTable, named_lines, plain, width_of, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -35,10 +35,41 @@ MOST_LINES = 50
 
 
 def say(text: str) -> None:
-    """Write a line to stderr through `one_line`, so that names cannot control the terminal."""
+    """Write a line to stderr through `one_line`, so that names cannot control the terminal.
+
+    A terminal shows it in lines of whole words.
+    """
     if sys.stderr is not None:  # None would mean stdout to `print`.
+        line = one_line(text.expandtabs())
         with suppress(OSError):
-            print(one_line(text.expandtabs()), file=sys.stderr, flush=True)
+            if sys.stderr.isatty():
+                line = _indented(line, _stderr_width())
+            print(line, file=sys.stderr, flush=True)
+
+
+def _stderr_width() -> int:
+    """Columns of the terminal that stderr is; stdout may be none."""
+    with suppress(OSError, ValueError):
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+        if columns and "COLUMNS" not in os.environ:
+            return columns
+    return shutil.get_terminal_size().columns
+
+
+def _indented(line: str, width: int) -> str:
+    """Whole words in a width, and all but the first line indented.
+
+    The path with which an error begins is not broken at its spaces either.
+    """
+    path, colon, rest = line.partition(": ")
+    if colon and os.sep in path:
+        line = path.replace(" ", _NO_BREAK) + colon + rest
+    parts = [line] if width_of(line) <= width else wrapped(line, width - len(_INDENT))
+    return f"\n{_INDENT}".join(parts).replace(_NO_BREAK, " ")
+
+
+_NO_BREAK, _INDENT = "\x00", "  "
+"""Stands for a space where no line may end; the start of all lines but the first."""
 
 
 def say_first(lines: Sequence[str], what: str) -> None:

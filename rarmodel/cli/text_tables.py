@@ -8,7 +8,7 @@ Only a single word that is longer than the whole width goes beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -61,17 +61,18 @@ class Column(NamedTuple):
     prose
         Whether its cells may go on over several lines.
     said_once
-        Words that stand below the table in place of the column, if all its cells are `yes`.
+        Makes the words that stand below the table in place of the column, if its cells are `yes`
+        or empty, from the number of cells that are `yes`.
     """
 
     header: str
     side: Literal["left", "right"] = "left"
     leaves: int = 0
     prose: bool = False
-    said_once: str = ""
+    said_once: Callable[[int], str] | None = None
 
 
-def words(header: str, leaves: int = 0, *, said_once: str = "") -> Column:
+def words(header: str, leaves: int = 0, *, said_once: Callable[[int], str] | None = None) -> Column:
     """A column of names or words that stay on one line."""
     return Column(header, "left", leaves, said_once=said_once)
 
@@ -108,7 +109,7 @@ class TextTable:
             return [*title, *_grid(columns, [one.natural for one in columns], GAP)]
         said = [one for one in columns if one.is_said_once]
         shown = [one for one in columns if one not in said]
-        notes = [one.column.said_once for one in said]
+        notes = [one.said for one in said]
         return [*title, *_fitted(shown, notes, width)]
 
 
@@ -127,7 +128,13 @@ class _Cells:
     @property
     def is_said_once(self) -> bool:
         """Whether some words below the table can stand for all cells."""
-        return bool(self.column.said_once) and {"yes"} <= set(self.cells) <= {"yes", NONE}
+        return bool(self.said) and {"yes"} <= set(self.cells) <= {"yes", NONE}
+
+    @property
+    def said(self) -> str:
+        """These words; empty if there are none."""
+        made = self.column.said_once
+        return "" if made is None else made(self.cells.count("yes"))
 
 
 def _fitted(columns: list[_Cells], notes: list[str], width: int) -> list[Line]:

@@ -93,7 +93,8 @@ NAMED = click.option(
     help="Least and greatest size of a gradient in MB.",
 )
 @click.option(
-    "--gradient-per-second/--gradient-per-job",
+    "--mb-per-second/--mb-per-job",
+    "gradient_per_second",
     default=None,
     help="Whether --gradient-mb is per second of iteration time or per job.",
 )
@@ -102,7 +103,7 @@ NAMED = click.option(
     type=Span(float),
     metavar="A..B",
     help="Least and greatest time of a sample's forward pass in ms. For stars only, which have no "
-    "--iteration-slots, --execution-slots and --gradient-per-….",
+    "--iteration-slots, --execution-slots and --mb-per-….",
 )
 @click.option(
     "--backward-ms",

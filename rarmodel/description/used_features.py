@@ -13,6 +13,7 @@ from rarmodel.model import sharing_rule, used
 from rarmodel.model.interruptions import loses_work
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.tenants import lineages
 
 
 class Use(NamedTuple):
@@ -22,7 +23,7 @@ class Use(NamedTuple):
     ----------
     name
         A feature, as parts of rarmodel name those that they do not handle; or a field that only
-        objectives read.
+        objectives or online policies read.
     place
         Where the instance uses it first.
     detail
@@ -36,21 +37,25 @@ class Use(NamedTuple):
 
 def uses_of(instance: Instance) -> tuple[Use, ...]:
     """All that an instance uses beyond the paper's problem; empty for a plain instance."""
-    found = {**used(instance), **_read_by_objectives(instance)}
+    found = {**used(instance), **_read_by_few(instance)}
     return tuple(
         Use(name, place, DETAILS[name](instance) if name in DETAILS else "")
         for name, place in found.items()
     )
 
 
-def _read_by_objectives(instance: Instance) -> dict[str, str]:
-    """Fields that no part has to handle, as only objectives read them."""
+def _read_by_few(instance: Instance) -> dict[str, str]:
+    """Fields that no part has to handle, as only objectives and online policies read them."""
     jobs = list(enumerate(instance.jobs))
     priced = instance.cluster.prices_per_gpu_hour is not None
     places: dict[str, Iterable[str]] = {
         "earlier submissions": (f"jobs[{i}].release" for i, job in jobs if job.release < 0),
         "due slots": (f"jobs[{i}].due" for i, job in jobs if job.due is not None),
         "weights": (f"jobs[{i}].weight" for i, job in jobs if job.weight > 1),
+        "priorities": (f"jobs[{i}].priority" for i, job in jobs if job.priority),
+        "guarantees": (
+            f"tenants[{i}].guaranteed" for i, one in enumerate(instance.tenants) if one.guaranteed
+        ),
         "prices": ["cluster.prices_per_gpu_hour"] if priced else [],
     }
     firsts = ((name, next(iter(found), None)) for name, found in places.items())
@@ -192,11 +197,31 @@ def _reservations(instance: Instance) -> str:
 
 
 def _quotas(instance: Instance) -> str:
-    jobs = Counter(job.tenant for job in instance.jobs)
+    jobs = _jobs_below(instance)
     capped = [tenant for tenant in instance.tenants if tenant.gpus is not None]
     told = [f"{one.name!r} {one.gpus:,} GPUs, {_number(jobs[one.name], 'job')}" for one in capped]
     more = f" and {len(told) - FEW:,} more" if len(told) > FEW else ""
     return f"{'; '.join(told[:FEW])}{more}"
+
+
+def _jobs_below(instance: Instance) -> Counter[str]:
+    """By name of a tenant, how many jobs it has, and all tenants below it."""
+    above = lineages(instance.tenants)
+    return Counter(name for job in instance.jobs for name in above.get(job.tenant or "", ()))
+
+
+def _guarantees(instance: Instance) -> str:
+    some = [one for one in instance.tenants if one.guaranteed]
+    told = [f"{one.name!r} {_number(one.guaranteed or 0, 'GPU')}" for one in some]
+    more = f" and {len(told) - FEW:,} more" if len(told) > FEW else ""
+    return f"{'; '.join(told[:FEW])}{more}"
+
+
+def _priorities(instance: Instance) -> str:
+    found = Counter(job.priority for job in instance.jobs)
+    told = [f"{_number(found[one], 'job')} of {one}" for one in sorted(found, reverse=True)]
+    more = f" and {len(told) - FEW:,} more" if len(told) > FEW else ""
+    return f"{', '.join(told[:FEW])}{more}"
 
 
 def _resources(instance: Instance) -> str:
@@ -253,6 +278,8 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     "earlier submissions": _earlier,
     "due slots": _due,
     "weights": _weights,
+    "priorities": _priorities,
+    "guarantees": _guarantees,
     "prices": _prices,
 }
 """What to say of each."""

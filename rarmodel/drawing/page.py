@@ -12,6 +12,7 @@ from rarmodel.errors import UsageError
 from rarmodel.model import job_extremes
 from rarmodel.model.objectives import MAKESPAN, MAX_STRETCH, SLOTS, Value
 from rarmodel.schema import AnyAssignment, Instance, Schedule
+from rarmodel.schema.tenants import tenant_paths
 
 from .colours import SIZE
 from .drawing import Drawing, Drawn
@@ -46,6 +47,7 @@ class JobRow(NamedTuple):
     late: int | None
     where: str
     tenant: str
+    priority: int | None
 
 
 class BoundRow(NamedTuple):
@@ -128,6 +130,7 @@ def report_page(
         waits=waits(instance),
         due=any(job.due is not None for job in instance.jobs),
         tenants=any(job.tenant is not None for job in instance.jobs),
+        priorities=any(job.priority for job in instance.jobs),
         pages=pages,
         refused=any(not row.feasible for row in rows),
         large=shown.large,
@@ -201,7 +204,7 @@ def slowest(drawing: Drawing) -> list[JobRow]:
     """All jobs in the schedule's order; of many, those that contention and spread delay most."""
     least = [extreme.least_slots for extreme in job_extremes(drawing.instance)]
     stretches = MAX_STRETCH.terms(drawing.instance)
-    report = drawing.report
+    report, paths = drawing.report, tenant_paths(drawing.instance.tenants)
     rows = []
     for run, assignment in zip(drawing.whole, drawing.schedule.assignments, strict=True):
         slots = None if run.end is None else run.end - run.start
@@ -219,7 +222,8 @@ def slowest(drawing: Drawing) -> list[JobRow]:
                 stretch=None if run.end is None or stretch is None else float(stretch.at(run.end)),
                 late=report.tardiness.get(run.job),
                 where=_where(assignment),
-                tenant=(drawing.instance.jobs[number].tenant or "") if known else "",
+                tenant=paths.get(drawing.instance.jobs[number].tenant or "", "") if known else "",
+                priority=drawing.instance.jobs[number].priority if known else None,
             )
         )
     if len(rows) <= MAX_JOBS:

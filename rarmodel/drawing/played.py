@@ -15,6 +15,7 @@ from rarmodel.model.extremes import slots_alone
 from rarmodel.model.objectives import Value
 from rarmodel.model.objectives import objective as find_objective
 from rarmodel.schema import Instance, Schedule
+from rarmodel.schema.tenants import lineages, tenant_paths
 from rarmodel.verifier import verify
 
 from .colours import colouring
@@ -28,7 +29,7 @@ NO_TENANT = "no tenant"
 
 
 class Class(NamedTuple):
-    """Jobs that a table has in one row: those of a tenant, or of some sizes."""
+    """Jobs that a table has in one column: of a tenant, of a priority, or of some sizes."""
 
     kind: str
     name: str
@@ -43,7 +44,8 @@ class Played:
     flow, stretch
         (jobs) Flow times in slots, and by the slots that the job takes alone in the cluster.
     classes
-        Positions of the jobs of each tenant and each class of sizes.
+        Positions of the jobs of each tenant and all below it, each priority, and each class of
+        sizes.
     waiting
         Number of jobs that are released and hold no GPU, over time.
     slowed
@@ -127,7 +129,7 @@ def played(instance: Instance, schedule: Schedule) -> Played:
 
 
 def _classes(instance: Instance) -> dict[Class, list[int]]:
-    """Jobs by tenant, where there are several, and by size."""
+    """Jobs by size, and by tenant and by priority where there are several."""
     found: dict[Class, list[int]] = {}
     colours = colouring(instance)
     for one in colours.classes:
@@ -135,11 +137,25 @@ def _classes(instance: Instance) -> dict[Class, list[int]]:
     for i, job in enumerate(instance.jobs):
         number = next(k for k, top in enumerate(colours.tops) if job.sizes[-1] <= top)
         found[Class("size", colours.classes[number].name)].append(i)
-    tenants = {job.tenant or NO_TENANT for job in instance.jobs}
-    if len(tenants) > 1:
-        for name in sorted(tenants):
-            own = [i for i, job in enumerate(instance.jobs) if (job.tenant or NO_TENANT) == name]
-            found[Class("tenant", name)] = own
+    for name, own in sorted(_below(instance).items()):
+        found[Class("tenant", name)] = own
+    priorities = sorted({job.priority for job in instance.jobs}, reverse=True)
+    for priority in priorities if len(priorities) > 1 else ():
+        own = [i for i, job in enumerate(instance.jobs) if job.priority == priority]
+        found[Class("priority", str(priority))] = own
+    return found
+
+
+def _below(instance: Instance) -> dict[str, list[int]]:
+    """Jobs by tenant, if there are several; those of tenants below another one count there, too."""
+    if len({job.tenant for job in instance.jobs}) == 1:
+        return {}
+    above, paths = lineages(instance.tenants), tenant_paths(instance.tenants)
+    found: dict[str, list[int]] = {}
+    for i, job in enumerate(instance.jobs):
+        names = [NO_TENANT] if job.tenant is None else [paths[one] for one in above[job.tenant]]
+        for name in names:
+            found.setdefault(name, []).append(i)
     return found
 
 

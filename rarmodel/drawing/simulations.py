@@ -185,10 +185,10 @@ def _styles(labels: Sequence[Label]) -> list[Line]:
 def _by_class(
     found: Sequence[Sequence[Played]],
 ) -> list[tuple[str, list[tuple[str, int, list[float | None]]]]]:
-    """Mean flow times by size and by tenant, where there are several."""
+    """Mean flow times by size, by tenant and by priority, where there are several."""
     classes = list(dict.fromkeys(chain.from_iterable(one.classes for o in found for one in o)))
     tables = []
-    for kind in ("size", "tenant"):
+    for kind in ("size", "tenant", "priority"):
         own = [one for one in classes if one.kind == kind]
         if len(own) > 1:
             rows = []

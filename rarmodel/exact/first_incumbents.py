@@ -18,7 +18,7 @@ from typing import NamedTuple
 from rarmodel.methods import attempt
 from rarmodel.model import unhandled
 from rarmodel.model.windows import in_order, waited_for
-from rarmodel.search import SEARCH
+from rarmodel.search import SEARCH, SESSION_HANDLES
 
 from .caps_as_resources import with_resources
 from .delays import delayed, slots_for
@@ -157,7 +157,7 @@ def _keeping(
         return
     own = None
     stated = with_resources(ranking.known.instance, caps)
-    if stated is not None and not unhandled(stated, SEARCH.handles, ""):
+    if stated is not None and not unhandled(stated, SESSION_HANDLES, ""):
         limits = ranking.limits(_part(SEARCH_SHARE, deadline))
         made = attempt(SEARCH, stated, limits).schedule
         own = ranking.ranked(made) if made is not None and ranking.pool.add_schedule(made) else None

@@ -444,9 +444,9 @@ class Known:
             self.note()
 
     def note(self) -> None:
-        """Note the value and the bound of the first objective."""
+        """Note the value and the bound of the first objective, and pass them on."""
         first = self.goals[0]
-        self.recorder.note(first.value, first.bound)
+        self.recorder(first.value, first.bound)
 
     def values_of(self, report: Report, value: float | None) -> tuple[Value | float, ...]:
         """What the objectives are worth, most important first; nothing if that is unknown."""

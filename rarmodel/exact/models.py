@@ -234,9 +234,9 @@ def answer_of(
 def _told(
     known: Known, scope: Scope, *, proves: bool
 ) -> Callable[[float | None, float | None], None] | None:
-    """What the solver tells its progress to: the log is about the first objective."""
+    """What the solver tells its progress to: only the first objective has a log and progress."""
     if known.stage != 0:
-        return known.recorder.progress
+        return None
     if known.own:
         return known.recorder.of_model(float, float if proves else None)
     aim = aim_of(scope, known.stage)

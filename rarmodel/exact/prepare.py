@@ -8,7 +8,7 @@ from rarmodel.model import best_placements, unhandled, used
 from rarmodel.model.features import plain
 from rarmodel.proof.all_schedules import all_schedules
 from rarmodel.schema import Instance
-from rarmodel.search import SEARCH
+from rarmodel.search import SEARCH, SESSION_HANDLES
 
 from .orders import prepare_orders
 from .taken import taken_by
@@ -21,7 +21,7 @@ def prepare(instance: Instance) -> None:
             if (taken := taken_by(method, instance)) is not None:
                 prepare_method(method, _with_one_job(taken))
         wider = used(instance)
-        if wider and unhandled(instance, SEARCH.handles, "") is None:
+        if wider and unhandled(instance, SESSION_HANDLES, "") is None:
             SEARCH.prepare(instance)
         if not plain(instance):
             return

@@ -44,8 +44,8 @@ def first_schedules(known: Known) -> None:
             left = max(0.0, HEURISTICS_SHARE * limits.time_limit - spent)
             if left == 0 and (known.has_schedules or known.offered):
                 break
-        # They tell makespans, whatever the objective.
-        untold = replace(limits, time_limit=left, progress=known.recorder.progress)
+        # They tell makespans, whatever the objective; `Known` tells what their schedules are worth.
+        untold = replace(limits, time_limit=left, progress=None)
         made = attempt(method, taken, untold)
         if made.schedule is not None:
             known.collect(made.schedule)

@@ -24,7 +24,14 @@ from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.features import plain
 from rarmodel.model.objectives import ties_of
 from rarmodel.schema import Instance
-from rarmodel.search import DEFAULT_SECONDS, SEARCH, AnySession, Session, session_of
+from rarmodel.search import (
+    DEFAULT_SECONDS,
+    SEARCH,
+    SESSION_HANDLES,
+    AnySession,
+    Session,
+    session_of,
+)
 from rarmodel.search.ties import LEAST_SECONDS, Ties, budget_after, seconds_before
 from rarmodel.solvers import Solver
 from rarmodel.solvers.answer import guarded
@@ -169,7 +176,7 @@ def _search(instance: Instance, formulation: Formulation, limits: Limits) -> Any
 
     Additions of a user are judged apart, so for them the search for short schedules will do.
     """
-    if unhandled(instance, SEARCH.handles, ""):
+    if unhandled(instance, SESSION_HANDLES, ""):
         return None
     if formulation.restricts:
         limits = replace(limits, progress=None)
@@ -274,7 +281,7 @@ def _turn_to_ties(known: Known) -> None:
         return
     if not ties_of(known.instance):
         return
-    if unhandled(known.instance, SEARCH.handles, ""):
+    if unhandled(known.instance, SESSION_HANDLES, ""):
         return
     now = perf_counter()
     left = known.seconds_left

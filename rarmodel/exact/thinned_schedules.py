@@ -14,7 +14,7 @@ from rarmodel.limits import Limits
 from rarmodel.methods import attempt
 from rarmodel.model import never_complete, unhandled
 from rarmodel.schema import Instance, Reservation, Schedule
-from rarmodel.search import SEARCH
+from rarmodel.search import SEARCH, SESSION_HANDLES
 
 IDLE_SHARES = (0.1, 0.2, 0.3, 0.45)
 """Shares of all GPUs that stay idle."""
@@ -47,7 +47,7 @@ def on_less(instance: Instance, limits: Limits, seconds: float) -> Iterator[Sche
                 left -= count
         cluster = instance.cluster.model_copy(update={"reservations": tuple(idle)})
         smaller = instance.model_copy(update={"cluster": cluster})
-        if unhandled(smaller, SEARCH.handles, "") or never_complete(smaller):
+        if unhandled(smaller, SESSION_HANDLES, "") or never_complete(smaller):
             return
         brief = replace(limits, time_limit=seconds, gap=0.0, log=None, progress=None, stop=())
         made = attempt(SEARCH, smaller, brief).schedule

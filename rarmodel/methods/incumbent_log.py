@@ -76,7 +76,7 @@ def _plain(value: Value | float | None) -> float | None:
 class Recorder:
     """Notes value and bound of the most important objective as they change.
 
-    It is a function for `Limits.progress`, and passes on what it is told.
+    It is a function for `Limits.progress`, and passes on what it is told of this objective.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Recorder:
     most
         Greatest value that counts, such as the horizon for makespans; None for no such value.
     listens
-        Whether what it is told is about the most important objective; if not, it only passes it on.
+        Whether what it is told is about the most important objective; if not, it drops that.
     """
 
     def __init__(
@@ -105,12 +105,11 @@ class Recorder:
         self._entries: list[LogEntry] = []
         self._lock = Lock()
 
-    def __call__(self, value: float | None, bound: float | None) -> None:
+    def __call__(self, value: Value | float | None, bound: Value | float | None) -> None:
         """Note value and bound if they are better, and pass them on."""
         if self._listens:
             self.note(value, bound)
-        if self.progress is not None:
-            self.progress(value, bound)
+            self._pass_on(value, bound)
 
     def note(self, value: Value | float | None, bound: Value | float | None) -> None:
         """Note a value and a bound if they are better than those before."""
@@ -134,6 +133,8 @@ class Recorder:
     ) -> Progress:
         """A function for the progress of a solver, whose model may count in other units.
 
+        It passes on the values that these stand for.
+
         Parameters
         ----------
         value_of, bound_of
@@ -142,11 +143,15 @@ class Recorder:
 
         def told(value: float | None, bound: float | None) -> None:
             proven = None if bound is None or bound_of is None else bound_of(bound)
-            self.note(None if value is None else value_of(value), proven)
-            if self.progress is not None:
-                self.progress(value, bound)
+            reached = None if value is None else value_of(value)
+            self.note(reached, proven)
+            self._pass_on(reached, proven)
 
         return told
+
+    def _pass_on(self, value: Value | float | None, bound: Value | float | None) -> None:
+        if self.progress is not None:
+            self.progress(_plain(value), _plain(bound))
 
     def finished(
         self, value: Value | float | None, bound: Value | float | None, seconds: float

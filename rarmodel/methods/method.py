@@ -42,7 +42,8 @@ class Method(Protocol):
     If it also has a method `prepare(instance)`, rarmodel calls that before it measures time. If its
     `counts_iterations` is true, it respects `Limits.iterations` and `Limits.patience`; if its
     `takes_scheduler` is true, `Limits.scheduler`. It may tell `Limits.progress` the makespan; if
-    its `reports_objective` is true, it tells the value of the first objective instead.
+    its `reports_objective` is true, it tells the value of the first objective instead. Makespans
+    are dropped where they are not the first objective.
     """
 
     @property

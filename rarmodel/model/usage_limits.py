@@ -1,9 +1,10 @@
 """How much jobs may use at once of what is not tied to a server: resources, and caps of tenants.
 
-A cap of a tenant (section 9) is a resource (section 19) of which each GPU of its jobs takes 1. So
-all parts know limits only. Amounts are whole numbers here: multiples of the greatest number of
-which all that jobs use of a limit are multiples. A capacity between two multiples is worth the
-lower one, also beside running jobs, as what these use is such a multiple.
+A cap of a tenant (section 9) is a resource (section 19) of which each GPU of its jobs takes 1, and
+each GPU of the jobs of all tenants below it (section 18). So all parts know limits only. Amounts
+are whole numbers here: multiples of the greatest number of which all that jobs use of a limit are
+multiples. A capacity between two multiples is worth the lower one, also beside running jobs, as
+what these use is such a multiple.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job, Resource
 from rarmodel.schema.resources import common_unit, exactly, uses_of
+from rarmodel.schema.tenants import lineages
 
 from .caching import once_per_instance
 
@@ -114,18 +116,34 @@ def sizes_within(instance: Instance, j: int, left: Mapping[int, int]) -> tuple[i
 
 
 def _caps(instance: Instance) -> Iterator[UsageLimit]:
-    """Caps of tenants."""
-    capped = {one.name: i for i, one in enumerate(instance.tenants) if one.gpus is not None}
-    jobs: dict[str, dict[int, Use]] = {name: {} for name in capped}
-    for j, job in enumerate(instance.jobs if capped else ()):
-        if job.tenant in capped:
-            jobs[job.tenant or ""][j] = Use(0, 1)
-    for name, i in capped.items():
-        gpus = instance.tenants[i].gpus
+    """Caps of tenants: of each one, the jobs of all below it take."""
+    capped = [(i, one, one.gpus) for i, one in enumerate(instance.tenants) if one.gpus is not None]
+    if not capped:
+        return
+    above = lineages(instance.tenants)
+    jobs: dict[str, dict[int, Use]] = {one.name: {} for _, one, _ in capped}
+    for j, job in enumerate(instance.jobs):
+        for name in above.get(job.tenant or "", ()):
+            if name in jobs:
+                jobs[name][j] = Use(0, 1)
+    for i, one, gpus in capped:
         place = f"tenants[{i}].gpus"
         several = f"{gpus} GPU{'s' * (gpus != 1)}"
-        words = f"the cap of {several} of tenant {name!r} ({place})"
-        yield UsageLimit(name, place, words, Fraction(1), (0,), (gpus,), jobs[name], of_tenant=True)
+        words = f"the cap of {several} of tenant {one.name!r} ({place})"
+        yield UsageLimit(
+            *(one.name, place, words, Fraction(1), (0,), (gpus,), jobs[one.name]), of_tenant=True
+        )
+
+
+@once_per_instance
+def least_caps(instance: Instance) -> Mapping[str, int]:
+    """By tenant, the least cap of it and of all above it; those without any are missing."""
+    caps = {one.name: one.gpus for one in instance.tenants if one.gpus is not None}
+    if not caps:
+        return {}
+    above = lineages(instance.tenants).items()
+    own = ((name, [caps[one] for one in path if one in caps]) for name, path in above)
+    return {name: min(some) for name, some in own if some}
 
 
 def _resources(instance: Instance) -> Iterator[UsageLimit]:

@@ -1,5 +1,6 @@
 """Policies on arriving jobs, without knowing the future: simulated, verified, and compared."""
 
+from .group_metrics import GroupMetrics
 from .metrics import Metrics
 from .placement import Asked, Placement, Site
 from .play import Progress
@@ -11,6 +12,7 @@ from .verified_play import simulate, unsuitable
 __all__ = [
     "Asked",
     "Decision",
+    "GroupMetrics",
     "Metrics",
     "Placement",
     "Policy",

@@ -58,7 +58,7 @@ class Jobs:
         Place of each job in the instance. Jobs arrive by release, then in input order.
     arrival
         Slot from which on a policy knows the job, max(0, r_j).
-    release, weight, due, deadline
+    release, weight, priority, due, deadline
         As the instance has them; NEVER where there is no due slot or deadline.
     iterations
         Iterations left at slot 0.
@@ -91,6 +91,7 @@ class Jobs:
     arrival: Ints
     release: Ints
     weight: Ints
+    priority: Ints
     due: Ints
     deadline: Ints
     iterations: Ints
@@ -138,6 +139,7 @@ def jobs_of(instance: Instance) -> Jobs:
         arrival=_ints([max(0, job.release) for job in jobs]),
         release=_ints([job.release for job in jobs]),
         weight=_ints([job.weight for job in jobs]),
+        priority=_ints([job.priority for job in jobs]),
         due=_ints([NEVER if job.due is None else job.due for job in jobs]),
         deadline=_ints([NEVER if job.deadline is None else job.deadline for job in jobs]),
         iterations=iterations,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -14,11 +14,13 @@ from rarmodel.engine.arrays import Ints
 from rarmodel.errors import UsageError
 from rarmodel.model.impossible import without_place_at_last
 from rarmodel.model.lone import lone_options
+from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
 from . import walk
 from .arriving_jobs import Jobs
 from .cluster_at_work import WorkingCluster
+from .guarantees import Guarantees
 from .idle_capacity import Ring
 from .moving import elsewhere, moves
 from .placement import Asked, Placement, Site, fewest_servers
@@ -37,10 +39,18 @@ class Foreman:
     first settled by numbers who holds GPUs; the other running jobs stop, and then those who start
     are placed. Where the servers that a job may use are taken all the same, jobs further down the
     order stop for it, the last ones first; they are placed in their turn. Room that is left goes to
-    the rest of the order. A place in which a job would make no progress does not fit it: see
-    `moving`. A job that runs at slot 0 with GPUs beyond a cap or a reservation is not interrupted
-    if it could never start again. Nor is a job that is not preemptible, wherever the decision puts
-    it; where it might meet a reservation, it does not start.
+    the rest of the order.
+
+    Where the decision has priorities, running jobs stop one by one instead, for waiting ones of a
+    greater priority; those whose GPUs are not needed go on.
+
+    Where tenants are guaranteed something, an order that interrupts has those first who keep their
+    tenants within that; and after each decision tenants take back what is theirs: see `guarantees`.
+
+    A place in which a job would make no progress does not fit it: see `moving`. A job that runs at
+    slot 0 with GPUs beyond a cap or a reservation is not interrupted if it could never start again.
+    Nor is a job that is not preemptible, wherever the decision puts it; where it might meet a
+    reservation, it does not start.
 
     Parameters
     ----------
@@ -48,6 +58,8 @@ class Foreman:
         What is worked on, and where jobs are put.
     interrupts
         Whether running jobs stop if the decision says so.
+    reclaims
+        Whether tenants take back what they are guaranteed.
     random
         Random numbers for the placement.
 
@@ -64,6 +76,7 @@ class Foreman:
         placement: Placement,
         *,
         interrupts: bool,
+        reclaims: bool,
         random: np.random.Generator,
     ) -> None:
         self.cluster = self._cluster = cluster
@@ -73,7 +86,12 @@ class Foreman:
         self._random = random
         self._jobs: Jobs = cluster.jobs
         self._asked: dict[tuple[int, int, str | None], Asked] = {}
-        self._bound = _bound(cluster) if interrupts else np.zeros(0, np.bool_)
+        self._guarantees = Guarantees(cluster.instance, self._jobs)
+        self._reclaims = reclaims and self._guarantees.any
+        self._may_stop = self._jobs.may_stop.copy()
+        if interrupts or self._reclaims:
+            self._may_stop[_without_return(cluster)] = False
+        self._spare: Ints = np.zeros(len(self._jobs.index), np.int64)
         self._wanted: Ints = self._jobs.size.copy()
         self._types: Mapping[int, str] = {}
         self._places: Mapping[int, Ring] = {}
@@ -93,11 +111,17 @@ class Foreman:
         for k, ring in self._places.items():
             self._wanted[k] = sum(ring.values())
         if self._interrupts:
-            bound = np.flatnonzero(self._bound & self._cluster.holds)
-            if len(bound):
-                order = np.concatenate([bound, order[~np.isin(order, bound)]])
-                self._wanted[bound] = self._cluster.held[bound]
+            bound = active[self._cluster.holds[active] & ~self._may_stop[active]]
+            order = np.concatenate([bound, order[~np.isin(order, bound)]])
+            self._wanted[bound] = self._cluster.held[bound]
+        priority = decision.priority
+        if self._interrupts and priority is None:
+            order = self._guaranteed_first(order)
             self._interrupt(order, active, blocks=decision.blocks)
+        elif self._interrupts and priority is not None:
+            self._reclaim(order, active)
+            self._serve(order, active, priority, blocks=decision.blocks)
+        self._reclaim(order, active)
         self._fill(order, blocks=decision.blocks)
 
     def wanted(self, k: int) -> int:
@@ -108,17 +132,20 @@ class Foreman:
         """The type of GPU that a job is to have by the last decision, if it says so."""
         return self._types.get(k)
 
-    def _fill(self, order: Ints, *, blocks: bool) -> None:
-        """Start each job of the order that fits."""
+    def _fill(
+        self, order: Ints, *, blocks: bool, others: Callable[[int], Iterable[int]] | None = None
+    ) -> None:
+        """Start each job of the order that fits, or that finds room if others stop for it."""
         cluster, jobs, at = self._cluster, self._jobs, 0
         while True:
             at = walk.next_fit(
                 *(order, at, self._wanted, cluster.holds, jobs.row, cluster.room.free),
-                *(jobs.uses, cluster.room.left, int(blocks)),
+                *(jobs.uses, cluster.room.left, self._spare, int(blocks)),
             )
             if at == walk.NONE_FITS:
                 return
-            if not self._start(int(order[at])) and blocks:
+            k = int(order[at])
+            if not (self._start(k) or (others is not None and self._take(k, others(k)))) and blocks:
                 return
             at += 1
 
@@ -136,19 +163,26 @@ class Foreman:
         for k in active[(held > 0) & ~goes_on].tolist():
             cluster.stop(k)
         for k in (*self._types, *self._places):
-            if cluster.holds[k] and not self._bound[k] and not self._stays(k):
+            if cluster.holds[k] and self._may_stop[k] and not self._stays(k):
                 cluster.stop(k)
-        for k in order[jobs.stalls[order] & cluster.holds[order]][::-1].tolist():
-            if not self._bound[k] and not moves(cluster, k, cluster.stays[k].ring):
-                cluster.stop(k)
+        self._stop_the_stuck(order[::-1])
         wait = deque(np.flatnonzero(chosen[order] & ~cluster.holds[order]).tolist())
         while wait:
             at = wait.popleft()
             k, later = int(order[at]), order[at + 1 :]
-            if not self._start(k) and self._lacks_room(k) and self._make_room(k, later):
+            running = later[cluster.holds[later]][::-1].tolist()
+            if not self._start(k) and self._lacks_room(k) and self._make_room(k, running):
                 # Those who stopped for it are placed in their turn.
                 rest = np.flatnonzero(chosen[later] & ~cluster.holds[later])
                 wait = deque((at + 1 + rest).tolist())
+
+    def _stop_the_stuck(self, some: Ints) -> None:
+        """Stop those of some running jobs that make no progress beside the others."""
+        cluster = self._cluster
+        stalls = self._jobs.stalls[some] & cluster.holds[some] & self._may_stop[some]
+        for k in some[stalls].tolist():
+            if not moves(cluster, k, cluster.stays[k].ring):
+                cluster.stop(k)
 
     def _stays(self, k: int) -> bool:
         """Whether a running job has the place or the type that the decision gives it."""
@@ -223,25 +257,124 @@ class Foreman:
         """The ring, or another one if the job makes no progress there; None if it waits."""
         return ring if moves(self._cluster, k, ring) else elsewhere(self._cluster, k, asked)
 
-    def _make_room(self, k: int, later: Ints) -> bool:
-        """Stop jobs further down the order for one that finds no place; if in vain, none.
+    def _make_room(self, k: int, others: Iterable[int]) -> list[tuple[int, Ring]]:
+        """Stop running jobs, one after another, until one that waits has a place.
 
-        Whether it has one then.
+        Those that stopped, with their rings, in order; if it is in vain, none.
         """
-        cluster, asked = self._cluster, self.asks(k)
-        stopped: list[int] = []
-        for other in later[cluster.holds[later]][::-1].tolist():
-            if not any(asked.allowed[-1][server] for server in cluster.stays[other].ring):
+        cluster, asked, short = self._cluster, self.asks(k), self._short(k)
+        stopped: list[tuple[int, Ring]] = []
+        for other in others:
+            ring = cluster.stays[other].ring
+            uses = self._jobs.uses.amounts(other, int(cluster.held[other]))
+            if short.isdisjoint(uses) and not any(asked.allowed[-1][server] for server in ring):
                 continue
             cluster.stop(other)
-            stopped.append(other)
-            if not self._lacks_room(k):
+            stopped.append((other, ring))
+            if self._within_limits(k) and not self._lacks_room(k):
                 if not self._start(k):
                     break
-                return True
-        for other in reversed(stopped):
-            cluster.start(other, cluster.stopped[other].ring)
-        return False
+                return stopped
+        for other, ring in reversed(stopped):
+            cluster.start(other, ring)
+        return []
+
+    def _take(self, k: int, others: Iterable[int]) -> bool:
+        """Start a job where others stop for it, and only for want of room; whether it started.
+
+        Those whose GPUs are not needed after all go on.
+        """
+        if self._within_limits(k) and not self._lacks_room(k):
+            return False
+        stopped, cluster = self._make_room(k, others), self._cluster
+        for other, ring in reversed(stopped):
+            gpus = sum(ring.values())
+            if cluster.has_room(other, ring) and not self._short(other, gpus):
+                cluster.start(other, ring)
+        return bool(stopped)
+
+    def _serve(self, order: Ints, active: Ints, priority: Ints, *, blocks: bool) -> None:
+        """Start jobs in order; running ones of a lower priority stop where that makes room."""
+        cluster = self._cluster
+        self._stop_the_stuck(order[::-1])
+        own = np.zeros_like(self._spare)
+        own[active] = priority
+
+        def lower_than(k: int) -> Iterator[int]:
+            """Those that give way to a job, the first to stop first."""
+            lower = active[cluster.holds[active] & self._may_stop[active] & (priority < own[k])]
+            some = sorted(lower.tolist(), key=lambda o: (own[o], -cluster.since[o], -o))
+            return self._without_guarantee(some, k, active)
+
+        held = active[cluster.holds[active] & self._may_stop[active]]
+        ascending = held[np.argsort(own[held], kind="stable")]
+        gpus = np.concatenate([[0], np.cumsum(cluster.held[ascending])])
+        self._spare[order] = gpus[np.searchsorted(own[ascending], own[order])]
+        try:
+            self._fill(order, blocks=blocks, others=lower_than)
+        finally:
+            self._spare[order] = 0
+
+    def _guaranteed_first(self, order: Ints) -> Ints:
+        """The order of a decision; first come those who keep their tenants within guarantees."""
+        if not self._reclaims:
+            return order
+        firm = self._cluster.holds[order] & ~self._may_stop[order]
+        held = self._guarantees.held(order[firm], self._cluster.held[order[firm]])
+        rest = order[~firm]
+        return np.concatenate([order[firm], self._guarantees.first(rest, self._wanted[rest], held)])
+
+    def _without_guarantee(self, some: list[int], k: int, active: Ints) -> Iterator[int]:
+        """Those of some running jobs that are not within a guarantee where another would borrow."""
+        cluster, gpus = self._cluster, int(self._wanted[k])
+        if not self._reclaims:
+            yield from some
+            return
+        running = active[cluster.holds[active]]
+        held = self._guarantees.held(running, cluster.held[running])
+        for other in some:
+            if not self._guarantees.keeps(other, k, gpus, held):
+                size = int(cluster.held[other])
+                yield other
+                if not cluster.holds[other]:
+                    self._guarantees.without(other, size, held)
+
+    def _reclaim(self, order: Ints, active: Ints) -> None:
+        """Start jobs within the guarantees of their tenants; those who borrow give way."""
+        cluster, guarantees = self._cluster, self._guarantees
+        if not self._reclaims:
+            return
+        waiting = order[(self._wanted[order] > 0) & ~cluster.holds[order]]
+        while len(waiting):
+            running = active[cluster.holds[active]]
+            held = guarantees.held(running, cluster.held[running])
+            lent = running[self._may_stop[running] & guarantees.may_lend(running, held)]
+            most = cluster.room.free[self._jobs.row[waiting]] + cluster.held[lent].sum()
+            wanted = self._wanted[waiting]
+            fits = (wanted <= guarantees.room(waiting, held)) & (wanted <= most)
+            for at in np.flatnonzero(fits).tolist():
+                k = int(waiting[at])
+                if self._start(k) or self._take(k, self._borrowers(k, lent, held)):
+                    waiting = waiting[at + 1 :]
+                    break
+            else:
+                return
+
+    def _borrowers(self, k: int, lent: Ints, held: Ints) -> Iterator[int]:
+        """Those that give way to a job, as long as they borrow: the first to stop first."""
+        cluster, gpus, left = self._cluster, int(self._wanted[k]), held.copy()
+        urgency = self._jobs.priority
+
+        def last(other: int) -> tuple[bool, int, int, int]:
+            began = int(cluster.since[other])
+            return began < cluster.now, int(urgency[other]), -began, -other
+
+        for other in sorted(lent.tolist(), key=last):
+            if self._guarantees.gives_way(other, k, gpus, left):
+                size = int(cluster.held[other])
+                yield other
+                if not cluster.holds[other]:
+                    self._guarantees.without(other, size, left)
 
     def _lacks_room(self, k: int) -> bool:
         """Whether a job waits for want of room, and not because the placement wants it to."""
@@ -255,9 +388,13 @@ class Foreman:
         return self.with_progress(k, ring, asked) is None
 
     def _within_limits(self, k: int) -> bool:
-        used = self._jobs.uses.amounts(k, int(self._wanted[k]))
+        return not self._short(k)
+
+    def _short(self, k: int, gpus: int | None = None) -> set[int]:
+        """The limits of which a job uses more than is left for it, with the GPUs it is to have."""
+        used = self._jobs.uses.amounts(k, int(self._wanted[k]) if gpus is None else gpus)
         _, left = self._cluster.room_for(k)
-        return all(amount <= left[limit] for limit, amount in used.items())
+        return {limit for limit, amount in used.items() if amount > left[limit]}
 
     def asks(self, k: int) -> Asked:
         """What a job asks for, with the GPUs and the type that it is to have."""
@@ -274,16 +411,11 @@ class Foreman:
         )
 
 
-def _bound(cluster: WorkingCluster) -> Truths:
-    """(jobs) Whether each goes on once it holds GPUs.
-
-    Those that may not be interrupted do, and those that run at slot 0 and could not run anew at
-    last.
-    """
+def _without_return(cluster: WorkingCluster) -> list[int]:
+    """Jobs that run at slot 0, and could not run anew at last."""
     index, jobs = cluster.jobs.index.tolist(), cluster.instance.jobs
     found = without_place_at_last(cluster.instance)
-    stuck = [j in found and jobs[j].running is not None for j in index]
-    return ~cluster.jobs.may_stop | np.array(stuck, np.bool_)
+    return [k for k, j in enumerate(index) if j in found and jobs[j].running is not None]
 
 
 def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | None) -> Asked:
@@ -309,7 +441,14 @@ def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | Non
         fewest=spread.min_servers if spread else 1,
         most=min(size, servers, (spread.max_servers if spread else None) or servers),
         equal=bool(spread and spread.equal),
+        parts=_parts(instance, spread.within) if spread and spread.within else (),
     )
+
+
+def _parts(instance: Instance, level: str) -> tuple[Truths, ...]:
+    """Servers at or below each node of a level."""
+    tree, count = topology(instance.cluster), len(instance.cluster.servers)
+    return tuple(_mask(some, count) for some in tree.below_each(level))
 
 
 def _mask(servers: frozenset[int], count: int) -> Truths:

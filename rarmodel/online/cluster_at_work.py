@@ -110,6 +110,9 @@ class WorkingCluster:
         self._number[jobs.index] = np.arange(count)
         self.restore = restore_slots(instance)
         self._ran = np.zeros(count, np.bool_)
+        running = [instance.jobs[j].running is not None for j in jobs.index.tolist()]
+        self._runs_at_0 = np.array(running, np.bool_)
+        self._left: list[Stay] = []
         self._restored: list[tuple[int, int]] = []  # A heap of (slot, job); stale if `up` differs.
         self._arrays = arrays_of(instance)
         self._state = new_state(self._arrays)
@@ -231,18 +234,27 @@ class WorkingCluster:
         self._hold(stay)
 
     def stop(self, k: int) -> None:
-        """A job gives its GPUs back without being complete."""
+        """A job gives its GPUs back without being complete.
+
+        A stay that began in this slot counts as if it had not been. But whoever left another place
+        for it in this slot has left that for good.
+        """
         if self.stays[k].up <= self.now:
             rings.stop(self._arrays, self._state, int(self.jobs.index[k]))
+        if k in self.stopped:
+            self._left.append(self.stopped[k])
         self.stopped[k] = self._leave(k)
+        self._ran[k] = self.served[k] > 0 or self._runs_at_0[k]
 
     def settle(self) -> int:
         """Nothing more happens in this slot; how many jobs were interrupted in it."""
         for k in self.stopped:
             if not self.holds[k]:
                 self._lose(k)
-        over = [stay for stay in self.stopped.values() if stay.end > stay.start]
+        stopped = (*self._left, *self.stopped.values())
+        over = [stay for stay in stopped if stay.end > stay.start]
         self.past += over
+        self._left.clear()
         self.stopped.clear()
         return len(over)
 

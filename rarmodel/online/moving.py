@@ -42,11 +42,11 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
         few = []
     several = replace(asked, fewest=max(2, asked.fewest))
     ways = [*few, *((servers, several) for servers in _joined(cluster))]
-    for allowed in asked.allowed:
+    for allowed in asked.each_allowed():
         for servers, way in ways:
             if way.fewest > way.most:
                 continue
-            fits = replace(way, allowed=(allowed & servers,))
+            fits = replace(way, allowed=(allowed & servers,), parts=())
             ring = fewest_servers(fits, idle)
             if ring is None or (best is not None and len(ring) >= len(best)):
                 continue

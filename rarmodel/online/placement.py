@@ -6,7 +6,7 @@ function of what is asked for and of the site; see `docs/online.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,9 @@ class Asked:
         How few and how many servers it may use.
     equal
         Whether it holds the same number of GPUs on each.
+    parts
+        (servers) Servers of each part of the network, of which one must have the whole ring; none
+        if it may use several parts.
     """
 
     size: int
@@ -42,6 +45,7 @@ class Asked:
     fewest: int
     most: int
     equal: bool
+    parts: tuple[Truths, ...] = ()
 
     def kept_by(self, ring: Mapping[int, int]) -> bool:
         """Whether a ring is as asked for."""
@@ -52,7 +56,13 @@ class Asked:
             and self.fewest <= len(ring) <= self.most
             and (not self.equal or len(counts) == 1)
             and all(self.allowed[-1][server] for server in ring)
+            and (not self.parts or any(part[[*ring]].all() for part in self.parts))
         )
+
+    def each_allowed(self) -> Iterator[Truths]:
+        """Servers that may have the whole ring, those of the fastest type first."""
+        for allowed in self.allowed:
+            yield from (allowed & part for part in self.parts) if self.parts else (allowed,)
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,7 @@ def _even(asked: Asked, idle: Ints, allowed: Truths) -> dict[int, int] | None:
 def fewest_servers(asked: Asked, idle: Ints) -> dict[int, int] | None:
     """The fewest servers that are idle enough, of equal ones the fastest; None if none are."""
     best: dict[int, int] | None = None
-    for allowed in asked.allowed:
+    for allowed in asked.each_allowed():
         if asked.equal:
             ring = _even(asked, idle, allowed)
         else:

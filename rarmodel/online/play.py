@@ -85,8 +85,10 @@ def play(
     placement: Placement,
     *,
     round_slots: int | None = None,
+    reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
+    jobs: Jobs | None = None,
 ) -> Played:
     """Play a policy on the arriving jobs of an instance.
 
@@ -99,12 +101,18 @@ def play(
         What is played on, who decides, and where jobs are put.
     round_slots
         Ask the policy every so many slots as well; by default as the policy wants.
+    reclaim
+        Whether tenants take back what they are guaranteed.
     seed
         Seed of the random numbers of policy and placement.
     progress
         Is told how far it is, a few times a second.
+    jobs
+        The jobs laid out, if that is known.
     """
-    game = _Game(instance, policy, placement, round_slots or slots_of_round(policy, instance), seed)
+    every = round_slots or slots_of_round(policy, instance)
+    laid_out = jobs or jobs_of(instance)
+    game = _Game(instance, laid_out, policy, placement, every, seed, reclaim=reclaim)
     interrupted, told = False, perf_counter()
     try:
         while game.step():
@@ -133,12 +141,15 @@ class _Game:
     def __init__(
         self,
         instance: Instance,
+        jobs: Jobs,
         policy: Policy,
         placement: Placement,
         round_slots: int | None,
         seed: int,
+        *,
+        reclaim: bool,
     ) -> None:
-        self.jobs = jobs_of(instance)
+        self.jobs = jobs
         self.cluster = WorkingCluster(instance, self.jobs)
         self.decisions = self.preemptions = 0
         self._policy, self._placement, self._round = policy, placement, round_slots
@@ -147,6 +158,7 @@ class _Game:
             self.cluster,
             placement,
             interrupts=policy.interrupts and interrupts(instance),
+            reclaims=reclaim,
             random=self._random,
         )
         self._views = Views(self.cluster)

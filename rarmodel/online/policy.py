@@ -39,6 +39,10 @@ class Decision:
         By position, the type of GPU that a job is to have; others take what is there.
     places
         By position, workers on each server, by index: exact places in place of a placement's.
+    priority
+        (jobs) If given, a running job goes on until one of a greater number needs its GPUs: those
+        of the least number stop first, of equal ones those that began last. By default the order
+        alone says who goes on.
     """
 
     order: Ints | None = None
@@ -46,6 +50,7 @@ class Decision:
     blocks: bool = False
     types: Mapping[int, str] | None = None
     places: Mapping[int, Mapping[int, int]] | None = None
+    priority: Ints | None = None
 
 
 Decide = Callable[[State], Decision]

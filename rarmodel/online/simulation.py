@@ -14,6 +14,7 @@ from rarmodel.tabular import NONE, html_lines
 from rarmodel.tabular import number as told
 from rarmodel.verifier import Report
 
+from .group_metrics import GroupMetrics
 from .metrics import Metrics
 
 
@@ -75,6 +76,10 @@ class Simulation:
         Where jobs are not complete: which jobs, and what keeps each of them from it, a line each.
     notes
         What one should know of the result, though nothing is wrong.
+    tenants
+        Figures by name of a tenant, each with all tenants below it.
+    priorities
+        Figures by priority, the greatest first, if there are several.
     says_nothing
         Figures that say nothing of this instance, so `lines` and `row` leave them out; see
         `figures_without_meaning`.
@@ -95,6 +100,8 @@ class Simulation:
     stopped: str = "finished"
     causes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tenants: Mapping[str, GroupMetrics] = field(default_factory=dict, repr=False)
+    priorities: Mapping[int, GroupMetrics] = field(default_factory=dict, repr=False)
     says_nothing: frozenset[str] = frozenset()
 
     @property
@@ -131,6 +138,7 @@ class Simulation:
             "finish-time fairness": told(one.finish_time_fairness, ",.2f"),
             "decisions": f"{self.decisions:,}",
             "seconds": f"{self.seconds:.2f}",
+            **{f"priority {p}": self._told(one) for p, one in self.priorities.items()},
             **({"note": "; ".join(self.notes)} if self.notes else {}),
         }
         for name, proven in self.proven.items():
@@ -138,6 +146,11 @@ class Simulation:
                 value = objective(name).told(proven.value, self.time)
                 found[name] = f"{value}, at most {proven.ratio:.3f} times the best"
         return {name: text for name, text in found.items() if name not in self.says_nothing}
+
+    def _told(self, group: GroupMetrics) -> str:
+        """Figures of a group of jobs in a line."""
+        flow = self.time.told(group.mean_flow, form=",.2f")
+        return f"{group.jobs:,} job{'s' * (group.jobs > 1)}, mean flow {flow}"
 
     def _lost(self) -> str:
         """What interruptions cost, in words."""
@@ -198,6 +211,8 @@ class Simulation:
             "unfinished": list(self.unfinished),
             "causes": list(self.causes),
             "notes": list(self.notes),
+            "tenants": {name: one.summary() for name, one in self.tenants.items()},
+            "priorities": {str(p): one.summary() for p, one in self.priorities.items()},
         }
 
     def _repr_html_(self) -> str:

@@ -35,13 +35,15 @@ def sound_decision(
     whose = f"policy {policy.name!r}"
     if not isinstance(decision, Decision):
         raise PartError(f"{whose} returned {shown(decision)}, and not a Decision")
-    order = gpus = None
+    order = gpus = priority = None
     if decision.order is not None:
         order = order_of(decision.order, jobs, name, f"the order of {whose}", whole=False)
     if decision.gpus is not None:
         gpus = whole_numbers(decision.gpus, f"the list of ring sizes of {whose}", jobs)
         if len(gpus) and gpus.min() < 0:
             raise PartError(f"the list of ring sizes of {whose} has {gpus.min()}; 0 is for no GPUs")
+    if decision.priority is not None:
+        priority = whole_numbers(decision.priority, f"the list of priorities of {whose}", jobs)
     for what, chosen in (("types", decision.types), ("places", decision.places)):
         _require_positions(chosen, f"the {what} of {whose}", jobs)
     for kind in (decision.types or {}).values():
@@ -50,7 +52,7 @@ def sound_decision(
     places = None
     if decision.places is not None:
         places = {at: sound_ring(ring, whose, servers) for at, ring in decision.places.items()}
-    return Decision(order, gpus, bool(decision.blocks), decision.types, places)
+    return Decision(order, gpus, bool(decision.blocks), decision.types, places, priority)
 
 
 def _require_positions(chosen: object, what: str, jobs: int) -> None:

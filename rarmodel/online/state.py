@@ -50,7 +50,7 @@ class State:
         Ring size of each: the one that it has while it runs, or else that of least area.
     sizes
         Its allowed ring sizes, ascending.
-    weight, due, deadline
+    weight, priority, due, deadline
         As the instance has them; a slot beyond all others where there is none.
     tenant
         Name of its tenant; None without one.
@@ -106,6 +106,7 @@ class State:
     gpus: Ints
     sizes: tuple[tuple[int, ...], ...]
     weight: Ints
+    priority: Ints
     due: Ints
     deadline: Ints
     tenant: tuple[str | None, ...]

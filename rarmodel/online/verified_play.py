@@ -17,10 +17,10 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
-from rarmodel.model.features import LEVELS, RESERVATIONS, used
+from rarmodel.model.features import RESERVATIONS, used
 from rarmodel.model.instance_check import require_whole
 from rarmodel.model.interruptions import interrupts
-from rarmodel.model.objectives import Objective
+from rarmodel.model.objectives import Objective, Value
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
 from rarmodel.schema.base import with_shared_field_names
@@ -30,6 +30,7 @@ from rarmodel.verifier import Report, verify
 
 from .arriving_jobs import Jobs
 from .cluster_at_work import Stay
+from .group_metrics import Groups
 from .idle_capacity import Ring
 from .metrics import metrics_of, of_nothing
 from .placement import CONTENTION_AWARE, Placement
@@ -48,6 +49,7 @@ def simulate(
     placement: Placement,
     *,
     round_slots: int | None = None,
+    reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> Simulation:
@@ -57,7 +59,7 @@ def simulate(
     ----------
     instance, policy, placement
         What is played on, who decides, and where jobs are put.
-    round_slots, seed, progress
+    round_slots, reclaim, seed, progress
         As for `play`.
 
     Raises
@@ -73,10 +75,14 @@ def simulate(
     if why := unsuitable(instance, policy):
         raise UsageError(why)
     require_whole(instance)
-    _compile()
+    prepare_play()
     begun = perf_counter()
     played = play(
-        instance, policy, placement, round_slots=round_slots, seed=seed, progress=progress
+        *(instance, policy, placement),
+        round_slots=round_slots,
+        reclaim=reclaim,
+        seed=seed,
+        progress=progress,
     )
     done = bool((played.completion < NEVER).all())
     schedule = report = None
@@ -85,6 +91,7 @@ def simulate(
         report = verify(instance, schedule)
         _require_sound(instance, policy, played, report)
     index = played.jobs.index[played.completion == NEVER]
+    groups = Groups(instance, played.jobs, played.stays, played.completion, played.slot)
     stopped = "nothing more happens"
     if done:
         stopped = "finished"
@@ -104,10 +111,12 @@ def simulate(
         decisions=played.decisions,
         seconds=perf_counter() - begun,
         proven={} if played.interrupted else proven_of(instance, played),
+        tenants=groups.of_tenants(),
+        priorities=groups.of_priorities(),
         unfinished=tuple(instance.jobs[j].name for j in index.tolist()),
         stopped=stopped,
         causes=played.causes,
-        notes=notes_on(instance, policy),
+        notes=notes_on(instance, policy, reclaim=reclaim),
         says_nothing=figures_without_meaning(instance),
     )
 
@@ -140,17 +149,21 @@ def _not_played(
     )
 
 
-def notes_on(instance: Instance, policy: Policy) -> tuple[str, ...]:
+def notes_on(instance: Instance, policy: Policy, *, reclaim: bool = True) -> tuple[str, ...]:
     """What one should know of a policy on an instance, a line each."""
+    found = []
+    lacks = "this one has none" if instance.preemption is None else "here no job is preemptible"
+    if reclaim and not interrupts(instance) and any(one.guaranteed for one in instance.tenants):
+        note = f"tenants take back GPUs where the instance has preemption; {lacks}, so "
+        found.append(note + "who is below its guarantee is only served first")
     if policy.interrupts and not interrupts(instance):
-        lacks = "this one has none" if instance.preemption is None else "here no job is preemptible"
         note = f"interrupts jobs where the instance has preemption; {lacks}, so running "
-        return (note + "jobs go on until they are complete",)
-    return ()
+        found.append(note + "jobs go on until they are complete")
+    return tuple(found)
 
 
 @cache
-def _compile() -> None:
+def prepare_play() -> None:
     """Compile what simulations need, so that this does not count as a policy's time."""
     small = parse_instance(text_of("two-servers") or "")
     with told():
@@ -183,8 +196,6 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
             "give way where that happens; give the instance preemption"
         )
-    if place := used(instance).get(LEVELS.name):
-        return f"simulate does not handle levels ({place}); leave the field out"
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
         return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
@@ -196,19 +207,31 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
 def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
     """The best quick bound on each installed objective, where one holds for the instance."""
     done = (played.completion < NEVER).all()
-    completions = np.empty_like(played.completion)
-    completions[played.jobs.index] = played.completion
-    held, rings = _held(instance, played.stays), _rings(instance, played)
+    objectives: list[Objective] = registry.parts("objectives")
+    values = objective_values(instance, played, objectives) if done else ()
     may = "may be" if interrupts(instance) else "are not"
     assumed = f"every job and duration is known from the start; jobs {may} interrupted"
     found = {}
-    objectives: list[Objective] = registry.parts("objectives")
-    for one in objectives:
+    for i, one in enumerate(objectives):
         bound = objective_bound(instance, one)
         if bound is not None:
-            value = one.value(instance, completions.tolist(), held, rings) if done else None
+            value = values[i] if values else None
             found[one.name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
     return found
+
+
+def objective_values(
+    instance: Instance, played: Played, objectives: Iterable[Objective]
+) -> tuple[Value, ...]:
+    """Values of objectives where all jobs are complete."""
+    completions = np.empty_like(played.completion)
+    completions[played.jobs.index] = played.completion
+    ends, held, rings = (
+        completions.tolist(),
+        _held(instance, played.stays),
+        _rings(instance, played),
+    )
+    return tuple(one.value(instance, ends, held, rings) for one in objectives)
 
 
 def _held(instance: Instance, stays: Iterable[Stay]) -> list[int]:

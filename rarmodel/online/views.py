@@ -73,6 +73,7 @@ class Views:
             "gpus": gpus,
             "sizes": lambda: tuple(jobs.sizes[k] for k in numbers()),
             "weight": lambda: jobs.weight[active],
+            "priority": lambda: jobs.priority[active],
             "due": lambda: jobs.due[active],
             "deadline": lambda: jobs.deadline[active],
             "tenant": lambda: tuple(instance.jobs[j].tenant for j in jobs.index[active].tolist()),

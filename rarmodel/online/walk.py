@@ -37,6 +37,7 @@ def next_fit(
     free: Ints,
     uses: Uses,
     left: Ints,
+    spare: Ints,
     blocks: int,
 ) -> int:
     """Place in the order, from a place on, of the first job that waits and fits by its number.
@@ -51,6 +52,8 @@ def next_fit(
         GPUs that are left on the servers of each row.
     uses, left
         What jobs use beside that, and how much is left of it.
+    spare
+        (jobs) GPUs that others would give back to each, and what they use beside that.
     blocks
         1 if a job that does not fit keeps those after it from starting.
     """
@@ -58,7 +61,8 @@ def next_fit(
         job = order[i]
         if holds[job] or wanted[job] == 0:
             continue
-        if wanted[job] <= free[row[job]] and _within(uses, left, job, wanted[job]):
+        room = free[row[job]] + spare[job]
+        if wanted[job] <= room and (spare[job] > 0 or _within(uses, left, job, wanted[job])):
             return i
         if blocks == 1:
             return NONE_FITS

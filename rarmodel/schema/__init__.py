@@ -1,7 +1,7 @@
 """Schemas of the two file formats: instances and schedules."""
 
 from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
-from .instance import Contention, Instance, LinearDegradation, Preemption, Tenant
+from .instance import Contention, Instance, LinearDegradation, Preemption
 from .job import GpuTimes, Job, Running, Spread
 from .resources import CapacityWindow, Resource
 from .schedule import (
@@ -15,6 +15,7 @@ from .schedule import (
     Schedule,
     Segment,
 )
+from .tenants import Tenant
 from .time import SlotTime, Time
 
 __all__ = [

@@ -27,7 +27,6 @@ from rarmodel.tabular import MOST_ROWS, frame, html_lines, html_rows
 from .base import (
     ONE,
     SEVERAL,
-    Count,
     Name,
     NonNegative,
     Record,
@@ -42,6 +41,7 @@ from .plain_jobs import plain_first
 from .problems import with_faults_of, with_problems
 from .references import problems_among_jobs, problems_with_cluster
 from .resources import Resource, problems_with_resources
+from .tenants import Tenant, problems_of_tenants
 from .time import Time
 
 if TYPE_CHECKING:
@@ -73,16 +73,6 @@ class Contention(Record):
     model: Literal["count", "duty"] = "count"
     """By what another ring on a link counts: 1; or its duty, the part of an iteration in which it
     exchanges when alone."""
-
-
-class Tenant(Record):
-    """Whose jobs they are."""
-
-    name: Name
-    """Unique name of the tenant."""
-
-    gpus: Count | None = None
-    """The most GPUs that the tenant's jobs may hold at once; by default no such cap."""
 
 
 class Preemption(Record):
@@ -153,7 +143,7 @@ class Instance(Record):
     """Whether jobs may be interrupted; by default they may not."""
 
     tenants: tuple[Tenant, ...] = ()
-    """The tenants that jobs name."""
+    """The tenants that jobs name, and those of which these are parts."""
 
     resources: tuple[Resource, ...] = ()
     """What jobs use beside GPUs."""
@@ -189,12 +179,8 @@ class Instance(Record):
 
     @field_validator("tenants")
     @classmethod
-    def _tenants_are_distinct(cls, tenants: tuple[Tenant, ...]) -> tuple[Tenant, ...]:
-        problems = [
-            Problem(f"[{i}].name", f"{name!r} names two tenants; names must be unique")
-            for i, name in repeated_names(tenant.name for tenant in tenants)
-        ]
-        if problems:
+    def _tenants_are_a_forest(cls, tenants: tuple[Tenant, ...]) -> tuple[Tenant, ...]:
+        if problems := list(problems_of_tenants(tenants)):
             raise InputError(problems)
         return tenants
 

@@ -186,6 +186,10 @@ class Job(Record):
     weight: Count = 1
     """How much the job counts in weighted objectives, v_j."""
 
+    priority: Integer = 0
+    """How urgent the job is to policies that go by it: greater ones come first. Offline nothing
+    rests on it."""
+
     due: Integer | None = None
     """Slot by which it should complete, d_j: what is late counts in objectives, and breaks
     nothing."""

@@ -5,7 +5,7 @@ from rarmodel.packing import Solution, one_after_another
 from .neighbourhoods import BUDDY_BLOCKS, ORDERS, SERVERS
 from .search import DEFAULT_SECONDS, SEARCH, Search, seconds_before_proof
 from .session import Session
-from .wide import AnySession, session_of
+from .wide import SESSION_HANDLES, AnySession, session_of
 
 __all__ = [
     "BUDDY_BLOCKS",
@@ -13,6 +13,7 @@ __all__ = [
     "ORDERS",
     "SEARCH",
     "SERVERS",
+    "SESSION_HANDLES",
     "AnySession",
     "Search",
     "Session",

@@ -19,9 +19,10 @@ from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import OrderSearch
-from rarmodel.methods import NOTHING_TO_TRY, Attempt, Turns
+from rarmodel.methods import NOTHING_TO_TRY, Attempt, Method, Turns, prepare_method
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, unhandled
-from rarmodel.model.features import ALL_BUT_PREEMPTION, BY_DUTY
+from rarmodel.model.features import ALL, BY_DUTY
+from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import TOTAL_COMPLETION, ties_of
 from rarmodel.model.part import part_of
 from rarmodel.packing import layout_of
@@ -47,6 +48,9 @@ before the time limit, but it always gets a share of the limit.
 TIES_SECONDS_PER_JOB = 100e-6
 """Approximate time in which ties gain anything at all: the search for them verifies twice."""
 LEAST_SHARE = 0.25
+WITH_SEGMENTS = "rarmodel.online.interrupting_search:INTERRUPTING_SEARCH"
+"""The search for instances with preemption. It plays orders as arriving jobs are played, on a floor
+above, so it is found as other packages' parts are."""
 PART = 40
 """Jobs for which the search compiles."""
 PROOF_FROM, PROOF_SECONDS = 0.2, 3.0
@@ -65,11 +69,13 @@ class Search(registry.Part):
     takes_scheduler: bool = True
     reports_objective: bool = True
     description: str = "improves a schedule until its time is up, and proves a lower bound"
-    handles: frozenset[str] = ALL_BUT_PREEMPTION
+    handles: frozenset[str] = ALL
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        part = part_of(instance, PART)
+        if interrupts(instance):
+            prepare_method(registry.find("methods", WITH_SEGMENTS), instance)
+        part = part_of(instance.model_copy(update={"preemption": None}), PART)
         with suppress(InputError):  # Of the part only: then the whole compiles.
             if unhandled(part, BY_DUTY, "") is None:
                 self._prepare_plain(part)
@@ -115,6 +121,9 @@ class Search(registry.Part):
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
+        if interrupts(instance):
+            with_segments: Method = registry.find("methods", WITH_SEGMENTS)
+            return with_segments(instance, limits)
         if limits.scheduler is None:
             return self._searched(instance, limits, None)
         with islands_on(limits.scheduler, self, instance, limits) as islands:

@@ -22,7 +22,7 @@ from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.methods import Attempt, Turns
 from rarmodel.methods.stopping import Criteria, Progress
 from rarmodel.model import unhandled
-from rarmodel.model.features import BY_DUTY
+from rarmodel.model.features import ALL_BUT_PREEMPTION, BY_DUTY
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule
@@ -31,6 +31,8 @@ from rarmodel.verifier import require_feasible
 from .proving import prove_sum
 from .session import BOUND_SHARE, Session
 
+SESSION_HANDLES = ALL_BUT_PREEMPTION
+"""Features of the instances that have a session: their jobs are not interrupted."""
 FLOAT_NOISE = 1e-12
 """Relative gap of equal values, which may have been added in different orders."""
 

@@ -6,9 +6,11 @@
 >>> slurm.apply(made.schedule, carry_out=True)  # doctest: +SKIP
 """
 
+from rarmodel.workloads.job_profile import Profile
+
 from .applying import Applied, StaleError
 from .caveats import caveats_of
-from .job_profiles import Profile, Rule, Rules, read_rules
+from .job_profiles import Rule, Rules, read_rules
 from .planning import Plan, Planned
 from .queue import Queue
 from .queue_choices import Choices

@@ -5,94 +5,18 @@ from __future__ import annotations
 import json
 import os
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, NamedTuple
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError
 
-from rarmodel.errors import InputError, Problem, UsageError
+from rarmodel.errors import InputError
 from rarmodel.files import read_data
-from rarmodel.schema.base import Count, Name, NonNegative, Positive, Record
+from rarmodel.schema.base import Name, Positive, Record
 from rarmodel.schema.problems import problems_of
-from rarmodel.workloads.model_profiles import profile_of, require_model
-from rarmodel.workloads.timed import FORWARD_PART
+from rarmodel.workloads.job_profile import Profile
 
 from .slurm_jobs import MARK, SlurmJob
 from .slurm_values import value
-
-
-class Profile(Record):
-    """What a job's iterations are made of.
-
-    With `model` all else comes from the table of measured models; otherwise `backward_ms` is
-    needed, unless there is only `seconds`: then the job exchanges as `ASSUMED`.
-    """
-
-    seconds: Positive | None = None
-    """Duration in its best placement without contention, in seconds."""
-
-    iterations: Count | None = None
-    """Training iterations; by default those of the duration."""
-
-    model: Name | None = None
-    """A model of the table, such as `resnet50`."""
-
-    gradient_mb: NonNegative | None = None
-    """Size of the gradient in MB (10^6 bytes), m_j."""
-
-    batch_size: Count | None = None
-    """Samples in the mini-batch of each GPU, M_j."""
-
-    forward_ms_per_sample: NonNegative | None = None
-    """Forward pass of one sample in milliseconds, Δf_j."""
-
-    backward_ms: NonNegative | None = None
-    """Backward pass of one mini-batch in milliseconds, Δb_j."""
-
-    @field_validator("model")
-    @classmethod
-    def _model_is_known(cls, name: str | None) -> str | None:
-        if name is not None:
-            try:
-                require_model(name)
-            except UsageError as error:
-                raise InputError([Problem("", str(error))]) from error
-        return name
-
-    @model_validator(mode="after")
-    def _times_are_whole(self) -> Self:
-        own = ("gradient_mb", "forward_ms_per_sample", "backward_ms")
-        given = [name for name in own if getattr(self, name) is not None]
-        if self.model is not None and given:
-            raise InputError([Problem(given[0], "beside model; only one of them may be given")])
-        timed = (self.forward_ms_per_sample or 0) + (self.backward_ms or 0) > 0
-        needing = given or self.iterations is not None or self.batch_size is not None
-        if self.model is None and needing and not timed:
-            message = "missing; an iteration must take time, or model names a known one"
-            raise InputError([Problem("backward_ms", message)])
-        return self
-
-    @property
-    def exchanges(self) -> bool:
-        """Whether it says what an iteration is made of."""
-        return self.model is not None or bool(self.forward_ms_per_sample or self.backward_ms)
-
-    def fields(self, gpus: int, gpu_type: str) -> dict[str, Any]:
-        """The fields of the model's job, for a ring of this size and type of GPU."""
-        if self.model is not None:
-            model = require_model(self.model)
-            found = profile_of(model, gpus, self.batch_size, gpu_type or None)
-            return {
-                "gradient_mb": found.gradient_mb,
-                "batch_size": found.batch_size,
-                "forward_ms_per_sample": FORWARD_PART * found.compute_ms / found.batch_size,
-                "backward_ms": (1 - FORWARD_PART) * found.compute_ms,
-            }
-        return {
-            "gradient_mb": self.gradient_mb or 0.0,
-            "batch_size": self.batch_size or 1,
-            "forward_ms_per_sample": self.forward_ms_per_sample or 0.0,
-            "backward_ms": self.backward_ms or 0.0,
-        }
 
 
 class Rule(Record):

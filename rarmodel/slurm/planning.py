@@ -323,7 +323,9 @@ class Plan:
         own, others = self._mean_wait(self.result), self._mean_wait(self.slurm)
         if own is None or others is None:
             return NONE
-        word = "less" if own <= others else "more"
+        if own == others:
+            return "none: the mean wait is that of Slurm's order"
+        word = "less" if own < others else "more"
         part = f" ({abs(others - own) / others:.0%})" if others else ""
         return f"{duration(abs(others - own))} {word} waiting on average{part}"
 

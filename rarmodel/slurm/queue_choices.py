@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal
 
 from rarmodel.defaults import SLOT_SECONDS
 from rarmodel.errors import UsageError
-from rarmodel.schema import Contention, StarNetwork
-from rarmodel.workloads import platform_of
+from rarmodel.schema import Contention
 from rarmodel.workloads.cluster_rates import Rates
+from rarmodel.workloads.platform import rates_of
 
 from .job_profiles import Rules, read_rules
 
@@ -124,30 +124,16 @@ def chosen(
     UsageError
         If a value is out of its range.
     """
-    given = dict(rates or {})
+    made = rates_of(None if cluster is None else os.fspath(cluster), rates, contention)
     rules = profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles)
-    # A server that stands for those of the queue: only rates and contention are used.
-    platform = platform_of(
-        servers=1,
-        gpus_per_server=1,
-        cluster=None if cluster is None else os.fspath(cluster),
-        rates=given,
-        contention=contention,
-    )
-    network = cast("StarNetwork", platform.cluster.network)
     return Choices(
         partition=partition,
         whose=whose,
         named=frozenset(named),
         slot_seconds=slot_seconds,
         default_seconds=default_seconds,
-        rates=Rates(
-            network.gbps,
-            platform.cluster.intra_server_gbps,
-            platform.cluster.reduction_gbps,
-            given.get("oversubscription", 1.0),
-        ),
-        contention=platform.contention,
+        rates=made[0],
+        contention=made[1],
         rules=rules,
         gpu_speeds=gpu_speeds or (rules.gpu_speeds if rules else None) or {},
         objective=_objective(objective),

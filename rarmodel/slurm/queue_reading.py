@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from rarmodel.errors import FEW, InputError, NoScheduleError, Problem, UsageError, listed
+from rarmodel.errors import FEW, InputError, NoScheduleError, Problem, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Instance
@@ -20,6 +20,7 @@ from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.account import counted
 from rarmodel.workloads.cluster_rates import cluster_of
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
+from rarmodel.workloads.job_profile import slots_of_work
 from rarmodel.workloads.switch_trees import Dealing
 
 from .caveats import PREEMPTION, TREES, TYPES
@@ -427,14 +428,8 @@ class _Reader:
 
     def _slots_of_work(self) -> Fields:
         """An iteration that exchanges nothing, and takes a slot on any number of servers."""
-        slot, overhead = self.choices.slot_seconds * 1e3, self.contention["overhead_ms_per_server"]
-        left = slot - overhead * len(self.queue.nodes)
-        if left <= slot / 2:
-            raise UsageError(
-                f"slots of {slot:g} ms are too short for an overhead of {overhead:g} ms on each of "
-                f"{len(self.queue.nodes)} servers; lengthen the slots"
-            )
-        return {"gradient_mb": 0.0, "forward_ms_per_sample": 0.0, "backward_ms": float(left)}
+        overhead = self.contention["overhead_ms_per_server"]
+        return slots_of_work(self.choices.slot_seconds, overhead, len(self.queue.nodes))
 
     def _running(self, job: SlurmJob) -> Fields:
         size = sum(map(len, job.held.values()))

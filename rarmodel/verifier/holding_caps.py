@@ -1,4 +1,4 @@
-"""How much jobs may hold at once: reservations, caps of tenants (section 9), resources (19)."""
+"""How much jobs may hold at once: reservations, caps of tenants (sections 9 and 18), resources."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def caps_kept(
     if not capped and not instance.cluster.reservations and not instance.resources:
         return
     by_server: dict[str, list[Stay]] = {}
+    parents = {tenant.name: tenant.parent for tenant in instance.tenants}
     by_tenant: dict[str, list[Stay]] = {}
     by_resource: dict[str, list[Stay]] = {}
     for (segment, run), end in zip(sound, ends, strict=True):
@@ -54,8 +55,10 @@ def caps_kept(
         for server, gpus in segment.gpus.items():
             stay = Stay(run.start, until, len(gpus), job.name, ran)
             by_server.setdefault(server, []).append(stay)
-            if job.tenant is not None:
-                by_tenant.setdefault(job.tenant, []).append(stay)
+            tenant = job.tenant
+            while tenant is not None:  # What is held counts for all above it, too.
+                by_tenant.setdefault(tenant, []).append(stay)
+                tenant = parents[tenant]
         gpus_held = sum(map(len, segment.gpus.values()))
         for name, used in _used(job, gpus_held).items():
             if used:
@@ -68,12 +71,12 @@ def caps_kept(
                 f"running jobs leave {room}"
             )
             yield Violation("reservation", job_name, server, slot, message)
-    for tenant in instance.tenants:
-        if tenant.gpus is not None:
-            stays = by_tenant.get(tenant.name, ())
-            for excess in _exceeded({0: tenant.gpus}, stays):
+    for one in instance.tenants:
+        if one.gpus is not None:
+            below = " and of those below it" if one.name in parents.values() else ""
+            for excess in _exceeded({0: one.gpus}, by_tenant.get(one.name, ())):
                 message = (
-                    f"at slot {excess.slot} jobs of tenant {tenant.name!r} hold {excess.held} "
+                    f"at slot {excess.slot} jobs of tenant {one.name!r}{below} hold {excess.held} "
                     f"GPUs; its cap and its running jobs leave {excess.left}"
                 )
                 yield Violation("quota", excess.job, None, excess.slot, message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
 
@@ -172,3 +172,28 @@ def _contention(own: Mapping[str, Any], changes: dict[str, float]) -> Contention
     except ValidationError as error:
         told = "; ".join(f"{place}: {message}" for place, message in problems_of(error))
         raise UsageError(told) from error
+
+
+def rates_of(
+    cluster: str | None, rates: Mapping[str, float] | None, contention: Mapping[str, float] | None
+) -> tuple[Rates, Contention]:
+    """Rates and contention for servers that come from elsewhere, as from a live queue.
+
+    Parameters
+    ----------
+    cluster, rates, contention
+        As for `platform_of`; the file has no servers.
+    """
+    given = dict(rates or {})
+    # A server that stands for all: only rates and contention are used.
+    made = platform_of(
+        servers=1, gpus_per_server=1, cluster=cluster, rates=given, contention=contention
+    )
+    network = cast("StarNetwork", made.cluster.network)
+    found = Rates(
+        network.gbps,
+        made.cluster.intra_server_gbps,
+        made.cluster.reduction_gbps,
+        given.get("oversubscription", 1.0),
+    )
+    return found, made.contention

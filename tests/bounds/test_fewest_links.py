@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from lone_placements import placements, slots_alone_at
+from tenant_trees import tenants_of
 from wide_instances import random_wide
 
 from rarmodel.bounds import fewest_links as module
@@ -41,11 +42,12 @@ def by_enumeration(instance: Instance, weights: list[int]) -> int:
     tree, total = topology(instance.cluster), 0
     caps = {tenant.name: tenant.gpus for tenant in instance.tenants}
     for job in instance.jobs:
+        most = min([99, *(cap for one in tenants_of(instance, job) if (cap := caps[one]))])
         ways = [
             workers
             for workers in placements(instance, job)
             if slots_alone_at(instance, job, workers) is not None
-            and (job.running or sum(workers.values()) <= (caps.get(job.tenant or "") or 99))
+            and (job.running or sum(workers.values()) <= most)
         ]
         used = [sum(weights[link] for link in tree.links_used(workers)) for workers in ways]
         total += min(used, default=0)

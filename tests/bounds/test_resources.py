@@ -121,6 +121,18 @@ def test_cap_of_a_tenant_is_a_resource() -> None:
     assert use_of_resources(instance, MAKESPAN) == 6
 
 
+def test_cap_of_a_tenant_counts_the_jobs_of_all_below_it() -> None:
+    tenants = [
+        {"name": "t", "parent": "lab", "gpus": 2},
+        {"name": "u", "parent": "lab"},
+        {"name": "lab", "gpus": 3},
+    ]
+    jobs = [{"gpus": 2, "iterations": 30, "tenant": name} for name in ("t", "u", "lab")]
+    instance = case(jobs=jobs, tenants=tenants)
+    assert one_after_another(instance, MAKESPAN) == 9
+    assert use_of_resources(instance, MAKESPAN) == 6
+
+
 def test_nothing_is_said_without_limits() -> None:
     instance = case(jobs=[{}])
     for name in OBJECTIVES:

@@ -56,7 +56,7 @@ def test_every_option_is_a_knob(invoke: Invoke) -> None:
         "--horizon": 999,
     }
     words = [word for option in options.items() for word in option]
-    drawn = parse_instance(invoke("generate", "paper", *words, "--gradient-per-job").out)
+    drawn = parse_instance(invoke("generate", "paper", *words, "--mb-per-job").out)
     assert drawn == rarmodel.generate(
         "paper",
         jobs=12,

@@ -167,5 +167,17 @@ def test_every_option_of_a_group_exists() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_help_breaks_no_option_at_80_columns(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = invoke(*name.split()[1:], "--help").out.split()
+    for option in COMMANDS[name].params:
+        if isinstance(option, click.Option):
+            spelled = "/".join([*option.opts, *option.secondary_opts])
+            assert {spelled, max(option.opts, key=len)} & set(shown), spelled
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help_tells_no_range_of_numbers(invoke: Invoke, name: str) -> None:
     assert not re.search(r"\[[^\]]*x[<>]=?", invoke(*name.split()[1:], "--help").out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from by_hand import worked
@@ -38,6 +38,20 @@ def test_schedule_is_written_and_the_verifier_accepts_it(
     assert invoke("simulate", instance, "--policy", "srtf", "--output", output).code == 0
     assert json.loads(output.read_text())["method"] == "srtf"
     assert invoke("verify", instance, output).code == 0
+
+
+def test_guarantees_hold_unless_the_user_does_without(invoke: Invoke, tmp_path: Path) -> None:
+    jobs: list[dict[str, Any]] = [
+        {"slots": 9, "gpus": 4},
+        {"slots": 2, "gpus": 2, "tenant": "x", "release": 1},
+    ]
+    path = tmp_path / "instance.json"
+    tenants = [{"name": "x", "guaranteed": 2}]
+    path.write_text(to_json(worked(jobs, restore=0, tenants=tenants)))
+    found = invoke("simulate", path, "--policy", "fifo", "--json").json()
+    assert (found["preemptions"], found["tenants"]["x"]["mean_flow"]) == (1, 2)
+    found = invoke("simulate", path, "--policy", "fifo", "--no-reclaim", "--json").json()
+    assert (found["preemptions"], found["tenants"]["x"]["mean_flow"]) == (0, 10)
 
 
 def test_missed_deadline_exits_with_1(invoke: Invoke, tmp_path: Path) -> None:

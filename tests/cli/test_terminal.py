@@ -274,6 +274,23 @@ def test_progress_is_silent_unless_stderr_is_a_terminal(
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_line_on_a_terminal_breaks_between_words_and_never_in_its_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = "/a folder/" + "x" * 60 + "/my own instance.json"
+    message = f"{path}: jobs[3].gpus: -1 is given, and a number of at least 1 is expected"
+    say(message)
+    assert capsys.readouterr().err == f"{message}\n"
+    err = Terminal()
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setenv("COLUMNS", "80")
+    say(message)
+    assert err.getvalue().splitlines() == [
+        f"{path}:",
+        "  jobs[3].gpus: -1 is given, and a number of at least 1 is expected",
+    ]
+
+
 def test_progress_on_a_terminal_shows_work_and_numbers_on_stderr_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

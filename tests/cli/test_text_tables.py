@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel.cli import main
+from rarmodel.cli.tables import COMPARED, VERIFIED, of_rows
 from rarmodel.cli.text_tables import (
     PROSE,
     Column,
@@ -45,7 +46,7 @@ def told(table: TextTable, width: int | None = None) -> list[str]:
 
 def comparison(*rows: tuple[str, ...]) -> TextTable:
     columns = [words("method"), words("status"), numbers("makespan"), numbers("ratio", 1)]
-    table = TextTable(None, [*columns, words("verified", 2, said_once="all are verified")])
+    table = TextTable(None, [*columns, words("verified", 2, said_once="{} are verified".format)])
     for row in rows:
         table.add(*row)
     return table
@@ -69,7 +70,7 @@ def test_a_column_of_yes_becomes_a_line() -> None:
         " ───────────────────────────────────────",
         " search      optimal          12   1.000",
         " first-fit   feasible         20   1.667",
-        " all are verified",
+        " 2 are verified",
     ]
 
 
@@ -83,8 +84,8 @@ def test_a_column_with_another_word_stays(last: str) -> None:
 
 def test_a_missing_value_does_not_keep_a_column_of_yes_but_alone_is_no_yes() -> None:
     skipped = ("first-fit", "skipped", "-", "-", "-")
-    assert told(comparison(TWO[0], skipped), 80)[-1] == " all are verified"
-    assert "all are verified" not in "".join(told(comparison(skipped), 80))
+    assert told(comparison(TWO[0], skipped), 80)[-1] == " 1 are verified"
+    assert "are verified" not in "".join(told(comparison(skipped), 80))
 
 
 def test_columns_come_closer_before_one_leaves() -> None:
@@ -102,7 +103,7 @@ def test_columns_leave_by_priority_and_are_named() -> None:
         " ─────────────────────────────",
         " search     optimal         12",
         " first-fit  feasible        20",
-        " all are verified",
+        " 2 are verified",
         " no room for: ratio",
     ]
 
@@ -118,7 +119,7 @@ def test_rows_become_blocks_with_all_columns_where_nothing_more_can_leave() -> N
         "status    feasible",
         "makespan  20",
         "ratio     1.667",
-        " all are verified",
+        " 2 are verified",
     ]
 
 
@@ -257,6 +258,7 @@ OUTPUTS = [
     ("formulate", "instance.json", "--formulation", "time-indexed", "--output", "x.lp"),
     ("compare", LAB, *(part for name in ("sjf-bco", "first-fit") for part in ("--method", name))),
     ("compare", LAB, "--method", "sjf-bco", "--objective", "total-flow"),
+    ("compare", LAB, "--method", "fifo-backfill", "--objective", "total-tardiness,total-flow"),
     ("simulate", EXAMPLES / "arrivals.json", "--policy", "fifo"),
     ("simulate", EXAMPLES / "arrivals.json", "--policy", "fifo,srtf"),
     (
@@ -282,7 +284,7 @@ def test_every_command_breaks_no_word_and_keeps_the_width(
         assert {word for word in extra if not {word, word.rstrip(",")} & piped} == set()
 
 
-OF_TABLES = r"(?m)^ (all schedules are verified|no room for:.*(\n (?! ).*)*)$"
+OF_TABLES = r"(?m)^ ((all \d+ schedules are|the schedule is) verified|no room for:.*(\n (?! ).*)*)$"
 """Lines that a table on a terminal has below it."""
 
 
@@ -299,7 +301,30 @@ def test_fifteen_methods_are_fifteen_lines_at_80_columns(on_terminal: Shown, pla
     _, _, rule, *rest = shown.splitlines()[1:]
     assert set(rule.strip()) == {"─"}
     assert [line.split()[0] for line in rest[:15]] == names * 3
-    assert rest[15] == " all schedules are verified"
+    assert rest[15] == " all 15 schedules are verified"
+
+
+def test_gap_and_objectives_stay_longer_than_a_makespan_that_is_none(
+    on_terminal: Shown, place: Path
+) -> None:
+    """At 80 columns two objectives with long names leave no room for all."""
+    assert place.is_dir()
+    asked = ("--method", "fifo-backfill", "--method", "weighted-shortest-first")
+    objectives = ("--objective", "total-tardiness,total-completion")
+    shown = on_terminal(72, "compare", "instance.json", *asked, *objectives)
+    header = shown.splitlines()[2].split()
+    assert header[2:] == ["total-tardiness", "total-completion", "gap"]
+    assert "no room for: makespan," in shown
+
+
+@pytest.mark.parametrize(("number", "said"), [(1, "the schedule is"), (2, "all 2 schedules are")])
+def test_the_verified_schedules_are_counted_without_rows_that_have_none(
+    number: int, said: str
+) -> None:
+    rows = [{"method": "a", "verified": "yes"}] * number + [{"method": "b", "verified": "-"}]
+    lines = told(of_rows(None, rows, {"verified": VERIFIED}), 80)
+    assert lines[-1] == f" {said} verified"
+    assert not any("verified" in line for line in told(of_rows(None, rows[number:], COMPARED), 9))
 
 
 def test_status_has_a_colour_where_the_terminal_has_colours(

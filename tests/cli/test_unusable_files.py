@@ -363,9 +363,13 @@ def test_impossible_name_exits_2_with_one_line(
     assert len(outcome.lines) == 1
 
 
-def test_unknown_name_lists_the_bundled_instances(invoke: Invoke, schedule_file: Path) -> None:
+def test_unknown_name_says_what_lists_instances_and_which_was_meant(
+    invoke: Invoke, schedule_file: Path
+) -> None:
     outcome = invoke("verify", "two-server", schedule_file)
     assert outcome.code == 2
     (line,) = outcome.lines
-    assert line.startswith("two-server: neither a file nor a bundled instance; bundled are ")
-    assert "two-servers" in line
+    assert line == (
+        "two-server: neither a file nor a bundled instance; `rarmodel instances` lists these; "
+        "was 'two-servers' meant?"
+    )

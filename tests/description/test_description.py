@@ -186,13 +186,31 @@ def test_wider_instance_names_all_that_it_uses(instance: Instance) -> None:
 
 def test_amounts_of_what_an_instance_uses() -> None:
     data = instance_data(
-        job_data("a", release=-4, weight=3, preemptible=False, checkpoint_iterations=3),
-        job_data("b", release=7, after=["a"], deadline=18, tenant="t", checkpoint_iterations=4),
+        job_data(
+            "a",
+            release=-4,
+            weight=3,
+            tenant="u",
+            preemptible=False,
+            checkpoint_iterations=3,
+        ),
+        job_data(
+            "b",
+            release=7,
+            after=["a"],
+            deadline=18,
+            tenant="t",
+            priority=2,
+            checkpoint_iterations=4,
+        ),
         job_data("c", [1, 2], release=9, after=["b"], servers=["s1"], global_batch_size=2),
         job_data("d", due=9, spread={"max_servers": 1}, checkpoint_iterations=None),
     )
     del data["jobs"][2]["batch_size"]
-    data["tenants"] = [{"name": "t", "gpus": 3}]
+    data["tenants"] = [
+        {"name": "t", "gpus": 3, "parent": "u"},
+        {"name": "u", "gpus": 4, "guaranteed": 1},
+    ]
     data["cluster"]["servers"][0] |= {"gpu_type": "A100", "intra_server_gbps": 600.0}
     data["cluster"]["servers"][1]["gpu_type"] = "V100"
     data["cluster"]["reservations"] = [
@@ -213,12 +231,14 @@ def test_amounts_of_what_an_instance_uses() -> None:
         "ring sizes": "1 of 4 jobs are moldable, with 1 to 2 GPUs",
         "rates within servers": "1 server with 600 Gbit/s",
         "reservations": "2 on 2 servers, from slot 3 on, 6 GPU slots and 1 for ever",
-        "quotas": "'t' 3 GPUs, 1 job",
+        "quotas": "'t' 3 GPUs, 1 job; 'u' 4 GPUs, 2 jobs",
         "preemption": "jobs may be interrupted, and take 30 s to continue; "
         "1 job may not; 1 job with checkpoints every 4 iterations; 1 job without checkpoints",
         "earlier submissions": "1 of 4 jobs, at slot -4",
         "due slots": "1 of 4 jobs, at slot 9",
         "weights": "weights 1 to 3",
+        "priorities": "1 job of 2, 3 jobs of 0",
+        "guarantees": "'u' 1 GPU",
         "prices": "A100 3, V100 1.25 per GPU-hour",
     }
     lines = found.lines()

@@ -26,8 +26,6 @@ from rarmodel.model.features import (
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "parts.md").read_text(encoding="utf-8")
-ALONE = {PREEMPTION.name}
-"""What `search` does not handle."""
 SCRIPT = runpy.run_path(str(DOCS / "parts_tables.py"))
 
 
@@ -65,7 +63,7 @@ def test_rows_say_what_the_parts_say() -> None:
     rows = {row["name"]: row for row in rarmodel.parts("methods")}
     assert rows["first-fit"]["handles"] == [DUTY.name]
     assert rows["first-fit"]["objectives"] == ["makespan"]
-    assert rows["search"]["handles"] == [*(name for name in WIDER if name not in ALONE)]
+    assert rows["search"]["handles"] == [*WIDER]
     assert rows["search"]["objectives"] == registry.names("objectives")
     of_bounds = {row["name"]: row["objectives"] for row in rarmodel.parts("bounds")}
     assert of_bounds["cheapest placements"] == ["cost"]

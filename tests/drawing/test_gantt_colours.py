@@ -68,6 +68,19 @@ def test_the_table_of_jobs_has_tenants_and_clock_times(two_users: rarmodel.Insta
     assert "<small>28 Nov 08:30</small>" in page
 
 
+def test_the_table_of_jobs_says_below_whom_tenants_are_and_how_urgent_jobs_are(
+    two_users: rarmodel.Instance,
+) -> None:
+    assert ">priority</th>" not in rarmodel.report(two_users, schedule_data())
+    data = two_users.model_dump(mode="json", exclude_unset=True)
+    data["tenants"] = [{"name": "lab"}, {"name": "alice", "parent": "lab"}, {"name": "bob"}]
+    data["jobs"][1]["priority"] = -7
+    page = rarmodel.report(data, schedule_data())
+    assert '<td class="text">lab / alice</td>' in page
+    assert '<th scope="col">priority</th>' in page
+    assert "<td>-7</td>" in page
+
+
 @pytest.mark.parametrize(
     ("colour", "told"),
     [("colour", "no colour 'colour'; choose from size, tenant"), ("tenant", "has a tenant")],

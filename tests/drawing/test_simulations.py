@@ -21,7 +21,7 @@ from rarmodel.drawing.played import Class, over_time, played
 from rarmodel.drawing.side_by_side import labels_of
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance, Schedule
-from rarmodel.schema.instance import Tenant
+from rarmodel.schema.tenants import Tenant
 
 pytest.importorskip("altair")
 
@@ -65,6 +65,26 @@ def test_figures_are_those_worked_by_hand() -> None:
         Class("tenant", "one"): [0],
         Class("tenant", "two"): [1, 2],
     }
+
+
+def test_tenants_count_with_all_below_them_and_priorities_apart() -> None:
+    plain = example()
+    tenants = (Tenant(name="one"), Tenant(name="two", parent="one"))
+    jobs = tuple(
+        job.model_copy(update={"priority": priority})
+        for job, priority in zip(plain.jobs, (0, 1, 0), strict=True)
+    )
+    instance = plain.model_copy(update={"tenants": tenants, "jobs": jobs})
+    assert played(instance, schedule(instance)).classes == {
+        Class("size", "1 GPU"): [0, 1, 2],
+        Class("tenant", "one"): [0, 1, 2],
+        Class("tenant", "one / two"): [1, 2],
+        Class("priority", "1"): [1],
+        Class("priority", "0"): [0, 2],
+    }
+    text = Elements(page_of(instance, "fifo", "priority")).text
+    assert "By priority" in text
+    assert "with those of all tenants below it" in text
 
 
 def test_interrupted_job_waits_again() -> None:

@@ -81,6 +81,22 @@ NAMED = [
             ),
         ),
     ),
+    (  # The cap is that of a tenant above the job's.
+        case(
+            {"gpus": 4, "tenant": "t"},
+            tenants=[
+                {"name": "t", "parent": "u", "gpus": 4},
+                {"name": "u", "parent": "v"},
+                {"name": "v", "gpus": 3},
+            ],
+        ),
+        (
+            (
+                "job 'j0' can never run: its ring of 4 GPUs is beyond the cap of 3 GPUs of "
+                "tenant 'v' (tenants[2].gpus)"
+            ),
+        ),
+    ),
     (
         case({"gpus": 1, "after": ["j1"]}, {"gpus": 4, "tenant": "t"}, **TENANT),
         (

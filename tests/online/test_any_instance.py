@@ -14,11 +14,11 @@ import rarmodel
 from rarmodel import registry
 from rarmodel.engine import evaluate
 from rarmodel.engine.arrays import NEVER
-from rarmodel.errors import UsageError
-from rarmodel.model.features import LEVELS, RESERVATIONS, RING_SIZES
+from rarmodel.model.features import RESERVATIONS, RING_SIZES
 from rarmodel.online.play import Played, play
 from rarmodel.online.verified_play import LATE, schedule_of, unsuitable
 from rarmodel.schema import Instance
+from rarmodel.schema.schedule import Assignment
 from rarmodel.verifier import verify
 
 QUICK = [one.name for one in registry.parts("policies") if one.name != "replan"]
@@ -83,11 +83,49 @@ def _agrees(instance: Instance, found: Played) -> None:
     assert carried_out == [ends[job.name] for job in instance.jobs]
 
 
-def test_levels_are_refused_in_one_line() -> None:
-    for seed in range(20):
-        instance = random_wide(Random(seed), [LEVELS.name], jobs=2, servers=4)
-        if any(job.spread is not None and job.spread.within is not None for job in instance.jobs):
-            with pytest.raises(UsageError, match=r"^simulate does not handle levels \(.*\)"):
-                rarmodel.simulate(instance, policy="fifo")
-            return
-    pytest.fail("no ring was drawn that must stay within a level")
+def _in_two_racks(*jobs: dict[str, object]) -> Instance:
+    """Jobs of an hour on two racks of two servers with 4 GPUs each."""
+    links = [
+        {"node": f"s{i}", "parent": f"rack{i // 2}", "gbps": 10.0, "level": "server"}
+        for i in range(4)
+    ]
+    links += [
+        {"node": f"rack{i}", "parent": "spine", "gbps": 10.0, "level": "rack"} for i in range(2)
+    ]
+    work = {"iterations": 60, "gradient_mb": 0.0, "batch_size": 1, "forward_ms_per_sample": 0.0}
+    return Instance.model_validate(
+        {
+            "schema_version": 1,
+            "name": "racks",
+            "time": {"slot_seconds": 60.0},
+            "cluster": {
+                "servers": [{"name": f"s{i}", "gpus": 4} for i in range(4)],
+                "network": {"kind": "tree", "links": links},
+                "intra_server_gbps": 100.0,
+                "reduction_gbps": 100.0,
+            },
+            "contention": {
+                "concurrency": 1.0,
+                "degradation": {"kind": "linear", "alpha": 0.0},
+                "overhead_ms_per_server": 0.0,
+            },
+            "jobs": [{**work, "backward_ms": 60_000.0, **job} for job in jobs],
+        }
+    )
+
+
+@pytest.mark.parametrize("placement", registry.names("placements"))
+def test_ring_within_a_rack_waits_for_room_in_one_rack(placement: str) -> None:
+    first = {"gpus": 2, "spread": {"min_servers": 1}}
+    instance = _in_two_racks(
+        {"name": "a", **first, "servers": ["s0"], "iterations": 10},
+        {"name": "b", **first, "servers": ["s2"]},
+        {"name": "ring", "gpus": 8, "spread": {"within": "rack"}},
+    )
+    found = rarmodel.simulate(instance, policy="fifo", placement=placement)
+    assert found.schedule is not None
+    ring = found.schedule.assignments[2]
+    assert isinstance(ring, Assignment)
+    # 12 GPUs are idle at once, but no rack has 8 before `a` ends.
+    assert ring.start == 10
+    assert set(ring.gpus) == {"s0", "s1"}

@@ -26,7 +26,8 @@ from rarmodel.online.moving import elsewhere
 from rarmodel.online.play import play
 from rarmodel.online.verified_play import unsuitable
 from rarmodel.schema import Instance
-from rarmodel.schema.instance import Preemption, Tenant
+from rarmodel.schema.instance import Preemption
+from rarmodel.schema.tenants import Tenant
 
 POLICIES = [
     one.name for one in registry.parts("policies") if not one.elastic and one.name != "replan"
@@ -130,7 +131,7 @@ def test_speed_beside_others_is_that_of_the_model(seed: int) -> None:
         assert (found is None) == (not any(cluster.speed_in(k, ring) for ring in rings))
         if found is not None:
             assert asked.kept_by(found)
-            assert cluster.room.has(found)
+            assert cluster.has_room(k, found)
             cluster.start(k, found)
 
 

@@ -20,8 +20,44 @@ KEYS = [
     *("lost_iterations", "lost_slots", "late_jobs"),
     *("total_tardiness", "max_stretch", "finish_time_fairness", "seconds", "decisions"),
     *("bounds", "bounds_assume", "ratios"),
-    *("stopped", "unfinished", "causes", "notes"),
+    *("stopped", "unfinished", "causes", "notes", "tenants", "priorities"),
 ]
+
+
+def test_figures_of_tenants_with_all_below_and_of_priorities() -> None:
+    jobs: list[dict[str, Any]] = [
+        {"slots": 4, "gpus": 4, "tenant": "x"},
+        {"slots": 1, "gpus": 2, "tenant": "y", "priority": 3},
+        {"slots": 2, "gpus": 1, "release": 1},
+    ]
+    tenants: list[dict[str, Any]] = [
+        {"name": "x"},
+        {"name": "y", "parent": "x"},
+        {"name": "z", "parent": "y"},
+    ]
+    found = rarmodel.simulate(worked(jobs, tenants=tenants), "priority")
+    # b from 0 to 1; a from 1 to 5; c from 5 to 7, having waited since 1.
+    assert found.summary()["tenants"] == {
+        "x": {
+            "jobs": 2,
+            "completed": 2,
+            "mean_flow": 3.0,
+            "mean_queueing": 0.5,
+            "gpu_slots": 18,
+        },
+        "y": {
+            "jobs": 1,
+            "completed": 1,
+            "mean_flow": 1.0,
+            "mean_queueing": 0.0,
+            "gpu_slots": 2,
+        },
+    }
+    assert list(found.summary()["priorities"]) == ["3", "0"]
+    assert found.priorities[0] == (2, 2, 5.5, 2.5, 18)
+    assert found.lines()["priority 0"].startswith("2 jobs, mean flow 5.50 slots")
+    same = rarmodel.simulate(worked([{"slots": 2}]), "fifo")
+    assert (same.tenants, same.priorities) == ({}, {})
 
 
 def test_summary_has_the_keys_that_programs_read() -> None:

@@ -142,6 +142,44 @@ FAULTS: list[tuple[str, Data, list[str]]] = [
         ["tenants[1].name: 'x' names two tenants; names must be unique"],
     ),
     (
+        "tenants below others that are not there, below themselves, and with too much",
+        {
+            **with_job(),
+            "tenants": [
+                {"name": "a", "parent": "b", "gpus": 2, "guaranteed": 3},
+                {"name": "b", "parent": "c"},
+                {"name": "c", "parent": "b"},
+                {"name": "d", "parent": "e"},
+                {"name": "f", "parent": "f", "guaranteed": 2, "gpus": 2},
+                {"name": "f"},
+            ],
+        },
+        [
+            "tenants[5].name: 'f' names two tenants; names must be unique",
+            "tenants[0].guaranteed: 3; it must be at most gpus, 2",
+            "tenants[3].parent: 'e'; tenants lists no such name",
+            "tenants[2].parent: a cycle, 'b' → 'c' → 'b'; no tenant can be a part of itself",
+        ],
+    ),
+    (
+        "a tenant below itself",
+        {**with_job(), "tenants": [{"name": "f", "parent": "f"}, {"name": "g", "parent": "f"}]},
+        ["tenants[0].parent: a cycle, 'f' → 'f'; no tenant can be a part of itself"],
+    ),
+    (
+        "a guarantee below 0, and a parent without a name",
+        {**with_job(), "tenants": [{"name": "a", "guaranteed": -1}, {"name": "b", "parent": ""}]},
+        [
+            "tenants[0].guaranteed: -1; it must be at least 0",
+            "tenants[1].parent: an empty text; it must not be empty",
+        ],
+    ),
+    (
+        "a priority that is no whole number",
+        with_job(priority=1.5),
+        ["jobs[0].priority: 1.5; a whole number is expected"],
+    ),
+    (
         "a running job on a GPU that another one holds",
         conflict(),
         [
@@ -534,6 +572,7 @@ def everything() -> Data:
             due=9,
             deadline=30,
             weight=3,
+            priority=-1,
             after=["b"],
             servers=["s1", "s0"],
             spread={"min_servers": 1, "max_servers": 2, "equal": True},
@@ -551,7 +590,10 @@ def everything() -> Data:
         {"server": "s0", "gpus": 1, "from": 50},
     ]
     data["cluster"]["prices_per_gpu_hour"] = {"A100": 2.5, "V100": 1.0}
-    data["tenants"] = [{"name": "nlp", "gpus": 3}, {"name": "vision"}]
+    data["tenants"] = [
+        {"name": "nlp", "gpus": 3, "parent": "lab", "guaranteed": 0},
+        {"name": "lab", "guaranteed": 4},
+    ]
     data["objective"] = ["total-flow", "cost"]
     data["preemption"] = {"restore_seconds": 30.0}
     return data

@@ -13,8 +13,8 @@ from recorded_slurm import Replayed, changed
 from rarmodel import slurm
 from rarmodel.errors import NoScheduleError
 from rarmodel.model.extremes import job_extremes
+from rarmodel.slurm import Profile, Rule, Rules
 from rarmodel.slurm.end_times import overruns
-from rarmodel.slurm.job_profiles import Profile, Rule, Rules
 from rarmodel.slurm.queue_choices import chosen
 from rarmodel.slurm.queue_reading import Reading, read
 

@@ -9,7 +9,7 @@ import pytest
 from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
-from rarmodel.slurm.job_profiles import Profile, Rule, Rules
+from rarmodel.slurm import Profile, Rule, Rules
 from rarmodel.slurm.program_outputs import live, record
 from rarmodel.slurm.queue_choices import chosen
 from rarmodel.slurm.queue_reading import read

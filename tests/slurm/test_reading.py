@@ -16,7 +16,7 @@ from rarmodel import slurm
 from rarmodel.errors import InputError, UsageError
 from rarmodel.model.extremes import job_extremes
 from rarmodel.schema import Job
-from rarmodel.slurm.job_profiles import Profile, Rule, Rules
+from rarmodel.slurm import Profile, Rule, Rules
 from rarmodel.slurm.program_outputs import live, record, recorded
 from rarmodel.slurm.queue_choices import chosen
 from rarmodel.slurm.queue_reading import Reading, read

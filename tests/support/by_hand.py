@@ -19,6 +19,7 @@ def worked(
     types: Sequence[str] = (),
     network_gbps: float = 10.0,
     cluster: Mapping[str, Any] | None = None,
+    tenants: Sequence[Mapping[str, Any]] = (),
 ) -> Instance:
     """An instance of jobs `a`, `b`, …: `slots` of work, and `gpus`, 1 by default.
 
@@ -34,6 +35,8 @@ def worked(
         Rate of each server's link.
     cluster
         More fields of the cluster.
+    tenants
+        Tenants that jobs name.
     """
     data: dict[str, Any] = {
         "schema_version": 1,
@@ -51,6 +54,7 @@ def worked(
             "degradation": {"kind": "linear", "alpha": 0.0},
             "overhead_ms_per_server": 0.0,
         },
+        "tenants": list(tenants),
         "jobs": [_job(i, job) for i, job in enumerate(jobs)],
     }
     for server, kind in zip(data["cluster"]["servers"], types, strict=False):

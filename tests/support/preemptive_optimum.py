@@ -18,6 +18,7 @@ from enumeration import count_vectors
 from lone_placements import within_one
 from naive_segments import kept, restore_slots, speeds
 from resource_use import capacity, use
+from tenant_trees import tenants_of
 
 from rarmodel.model.objectives import Objective, Value, objective
 from rarmodel.schema import Instance, Job
@@ -249,7 +250,7 @@ class _Search:
         """GPUs that jobs hold since before slot 0, and that others hold."""
         sums = {True: 0, False: 0}
         for job, choice in zip(self.jobs, choices, strict=True):
-            if tenant is None or job.tenant == tenant:
+            if tenant is None or tenant in tenants_of(self.instance, job):
                 counts: Mapping[str, int] = dict(choice.held or ())
                 some = (n for s, n in counts.items() if servers is None or s in servers)
                 sums[choice.own] += sum(some)

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 from resource_use import capacity, use
+from tenant_trees import tenants_of
 
 from rarmodel.engine.arrays import NEVER, Ints, State, arrays_of, new_state
 from rarmodel.engine.kernel import (
@@ -143,7 +144,11 @@ class SimpleDecoder:
         limits: list[tuple[Decimal | None, dict[int, Decimal]]] = [
             (
                 None if one.gpus is None else Decimal(one.gpus),
-                {j: Decimal(gpus[j]) for j in held if jobs[j].tenant == one.name},
+                {
+                    j: Decimal(gpus[j])
+                    for j in held
+                    if one.name in tenants_of(self.instance, jobs[j])
+                },
             )
             for one in self.instance.tenants
         ]

@@ -10,6 +10,7 @@ from typing import Any
 from enumeration import count_vectors
 from hypothesis import strategies as st
 from random_instances import random_instance
+from tenant_trees import random_tenants
 
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
@@ -46,7 +47,7 @@ WIDE = (
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
-PLAYED = tuple(name for name in FEATURES if name != LEVELS.name)
+PLAYED = FEATURES
 """Those that `simulate` handles, but preemption."""
 
 
@@ -113,7 +114,9 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
                 cluster["reservations"].append(one | {"gpus": random.randint(1, server["gpus"])})
     if QUOTAS.name in features:
         total = sum(server["gpus"] for server in cluster["servers"])
-        data["tenants"] = [{"name": "t", "gpus": random.randint(1, total)}, {"name": "u"}]
+        # Trees take nothing from `random`: seeds go on to mean what they did without them.
+        trees = Random(repr(data["time"]["slot_seconds"]))
+        data["tenants"] = random_tenants(trees, total, t=random.randint(1, total))
     if RESOURCES.name in features:
         data["resources"] = [
             {"name": "alone", "capacity": 1},
@@ -170,6 +173,8 @@ def _jobs(random: Random, data: dict[str, Any], features: Collection[str]) -> No
     order = random.sample(range(len(data["jobs"])), len(data["jobs"]))
     for i, job in enumerate(data["jobs"]):
         job["weight"] = random.randint(1, 3)
+        if job["weight"] != 2:
+            job["priority"] = job["weight"] - 2
         if random.random() < 0.7:
             job["due"] = random.randint(0, 10)
         if RELEASES.name in features:

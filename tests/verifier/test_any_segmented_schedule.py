@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from naive_segments import begins_elsewhere, carried_out, same
 from resource_use import capacity, use
 from segmented import segmented
+from tenant_trees import tenants_of
 
 from rarmodel.schema import Held, Instance, Schedule
 from rarmodel.verifier import verify
@@ -104,7 +105,9 @@ def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
             if away and over(counts, stay, server.gpus - away):
                 expected.add("reservation")
         for tenant in instance.tenants:
-            own = {n: one for n, one in held.items() if jobs[n].tenant == tenant.name}
+            own = {
+                n: one for n, one in held.items() if tenant.name in tenants_of(instance, jobs[n])
+            }
             counts = {name: sum(map(len, one.gpus.values())) for name, one in own.items()}
             if tenant.gpus is not None and over(counts, stay, tenant.gpus):
                 expected.add("quota")

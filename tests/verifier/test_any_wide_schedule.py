@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from lone_placements import slots_of_placements, within_one
 from resource_use import capacity, use
+from tenant_trees import tenants_of
 from wide_instances import OBJECTIVES, wide_instances
 
 from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Resource, Schedule
@@ -204,7 +205,7 @@ def test_reservations_and_quotas_are_broken_iff_some_slot_shows_it(
             mine = [
                 (sum(map(len, one.gpus.values())), stays(job, one))
                 for one, job in here
-                if job.tenant == name
+                if name in tenants_of(instance, job)
             ]
             ran = sum(gpus for gpus, stayed in mine if stayed)
             held = sum(gpus for gpus, stayed in mine if not stayed)

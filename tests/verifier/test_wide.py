@@ -337,6 +337,58 @@ def test_running_job_above_a_capacity_goes_on_alone() -> None:
     assert report_of(powered(0.3, running=run), A, assignment_data("b", 2, s1=[0]), C).feasible
 
 
+def tree(**fields: Any) -> Data:
+    """Jobs a, b and c of 2, 1 and 1 GPUs, of tenants x, y and z; x and y are parts of z."""
+    data = instance_data(
+        job_data("a", gpus=2, tenant="x", **fields),
+        job_data("b", tenant="y"),
+        job_data("c", tenant="z"),
+    )
+    del data["time"]["horizon"]
+    data["cluster"]["servers"] = [{"name": "s0", "gpus": 2}, {"name": "s1", "gpus": 2}]
+    data["tenants"] = [
+        {"name": "x", "parent": "z"},
+        {"name": "y", "parent": "z", "gpus": 1},
+        {"name": "z", "gpus": 3},
+    ]
+    return data
+
+
+def test_what_is_held_below_a_tenant_counts_against_its_cap() -> None:
+    b = assignment_data("b", 0, s1=[0])
+    (violation,) = report_of(tree(), A, b, C).violations
+    assert violation.constraint == "quota"
+    assert violation.message == (
+        "at slot 0 jobs of tenant 'z' and of those below it hold 4 GPUs; its cap and its running "
+        "jobs leave 3"
+    )
+    alone = assignment_data("c", 40, s1=[1])
+    assert report_of(tree(), A, b, alone).feasible
+    # A part of z may be as large as z lets it, whatever the other parts may hold.
+    later = assignment_data("b", 40, s1=[0])
+    assert report_of(tree(), A, later, C).feasible
+
+
+def test_running_job_below_a_tenant_leaves_less_of_its_cap() -> None:
+    data = tree(running={"gpus": {"s0": [0, 1]}, "iterations_done": 0})
+    data["tenants"][2]["gpus"] = 1
+    b = assignment_data("b", 0, s1=[0])
+    assert kinds(report_of(data, A, b, assignment_data("c", 40, s1=[1]))) == [
+        ("quota", "b", None, 0)
+    ]
+
+
+def test_caps_of_all_tenants_above_count() -> None:
+    data = tree()
+    data["tenants"] = [
+        {"name": "x", "gpus": 2, "parent": "y"},
+        {"name": "y", "gpus": 2, "parent": "z"},
+        {"name": "z", "gpus": 2},
+    ]
+    b, c = assignment_data("b", 0, s1=[0]), assignment_data("c", 40, s1=[1])
+    assert kinds(report_of(data, A, b, c)) == [("quota", "a", None, 0)] * 2
+
+
 def test_reservation_and_quota_hold_for_jobs_that_never_complete() -> None:
     # Alone an iteration takes 0.1 s; two rings on a link take 0.2 s and more.
     ring: Data = {"gpus": 2, "gradient_mb": 125.0, "backward_ms": 0.0}

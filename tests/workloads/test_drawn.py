@@ -36,7 +36,7 @@ def paper(*features: str, seed: int = 0, **knobs: Any) -> Instance:
 def test_every_feature_of_jobs_and_cluster_can_be_drawn() -> None:
     drawable = OF_THE_MODEL & KNOWN.keys()
     assert OF_THE_MODEL - drawable == model_features.PAPER
-    assert KNOWN.keys() - drawable == {"due slots", "weights", "prices"}
+    assert KNOWN.keys() - drawable == {"due slots", "weights", "priorities", "prices"}
 
 
 @pytest.mark.parametrize("name", sorted(OF_THE_MODEL & KNOWN.keys()))
@@ -152,6 +152,33 @@ def test_quotas_leave_room_for_every_job_in_its_smallest_size() -> None:
     instance = paper("quotas:share=0.01", "ring-sizes")
     caps = {tenant.name: tenant.gpus or 0 for tenant in instance.tenants}
     assert all(job.sizes[0] <= caps[job.tenant or ""] for job in instance.jobs)
+
+
+def test_groups_of_tenants_leave_room_and_guarantee_what_their_tenants_are_guaranteed() -> None:
+    asked = "quotas:tenants=5,share=0.1,groups=2,group_share=0.2,guaranteed=0.5"
+    instance = paper(asked, "ring-sizes")
+    found = {tenant.name: tenant for tenant in instance.tenants}
+    assert [one.parent for one in instance.tenants] == [
+        *("group0", "group1", "group0", "group1", "group0"),
+        *(None, None),
+    ]
+    for group in ("group0", "group1"):
+        parts = [one for one in instance.tenants if one.parent == group]
+        sizes = [job.sizes[0] for job in instance.jobs if found[job.tenant or ""] in parts]
+        cap = found[group].gpus or 0
+        assert cap == max(*sizes, -(-instance.cluster.total_gpus // 5))
+        own = sum(one.guaranteed or 0 for one in parts)
+        assert found[group].guaranteed == min(cap, own)
+    plain, grouped = paper("quotas"), paper("quotas:groups=3")
+    assert plain.jobs == grouped.jobs
+    assert plain.tenants == tuple(
+        one.model_copy(update={"parent": None}) for one in grouped.tenants[:4]
+    )
+
+
+def test_priorities_lie_in_their_range() -> None:
+    found = {job.priority for job in paper("priorities:values=-1..2").jobs}
+    assert found == {-1, 0, 1, 2}
 
 
 def test_resources_leave_power_for_every_job_and_licences_for_some() -> None:

@@ -26,6 +26,15 @@ def _least_service(state: State) -> Decision:
     return Decision(ranked(state.remaining * state.gpus))
 
 
+def _greatest_priority(state: State) -> Decision:
+    """Greatest `jobs[].priority` first, in order of arrival, each that fits.
+
+    Running jobs give way to those of a greater priority that find no room otherwise, and to no
+    others (section 18).
+    """
+    return Decision(ranked(-state.priority), priority=state.priority)
+
+
 def _earliest_due(state: State) -> Decision:
     return Decision(ranked(state.due))
 
@@ -53,5 +62,11 @@ EDF = Policy(
     "edf",
     _earliest_due,
     "earliest due first, jobs without a due slot last, each that fits",
+    interrupts=True,
+)
+PRIORITY = Policy(
+    "priority",
+    _greatest_priority,
+    "greatest priority first, each that fits; running jobs give way to greater ones",
     interrupts=True,
 )

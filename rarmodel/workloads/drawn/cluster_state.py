@@ -8,12 +8,23 @@ from typing import Any, ClassVar
 from rarmodel.model import features, lone_options, topology
 from rarmodel.model.lone import allowed_servers, groups_of
 from rarmodel.schema import Instance, Resource
-from rarmodel.schema.base import Count
+from rarmodel.schema.base import Count, NonNegativeInteger
 from rarmodel.schema.cluster import Reservation
-from rarmodel.schema.instance import Tenant
 from rarmodel.schema.job import Job, Running
+from rarmodel.schema.tenants import Tenant
 
-from .feature import Drawn, Rng, Share, Shares, changed, drawn_from, rough_makespan, slots_of, some
+from .feature import (
+    Drawn,
+    Rng,
+    Share,
+    Shares,
+    changed,
+    drawn_from,
+    rough_makespan,
+    slots_of,
+    some,
+    whole,
+)
 
 WATTS = 300
 """Power that a GPU draws."""
@@ -133,21 +144,52 @@ class Quotas(Drawn):
     """Part of the GPUs that a tenant may hold, rounded up; always enough for each of its jobs in
     its smallest size."""
 
+    groups: NonNegativeInteger = 0
+    """Number of groups above the tenants, which are dealt to them by turns."""
+
+    group_share: Share = 0.6
+    """Part of the GPUs that a group may hold, likewise."""
+
+    guaranteed: Share = 0.0
+    """Part of its cap that each tenant is guaranteed, rounded to the nearest; a group is guaranteed
+    what its tenants are, at most its cap."""
+
     def draw(self, instance: Instance, rng: Rng) -> Instance:
         """Give every job a tenant, and every tenant a cap."""
         owners = rng.integers(self.tenants, size=len(instance.jobs)).tolist()
-        cap = max(1, slots_of(self.share * instance.cluster.total_gpus))
         needed = [1] * self.tenants
         for job, owner in zip(instance.jobs, owners, strict=True):
             needed[owner] = max(needed[owner], job.sizes[0])
-        digits = len(str(self.tenants - 1))
-        names = [f"tenant{t:0{digits}d}" for t in range(self.tenants)]
-        tenants = tuple(
-            Tenant(name=name, gpus=max(cap, least))
-            for name, least in zip(names, needed, strict=True)
-        )
-        capped = instance.model_copy(update={"tenants": tenants})
+        names = _numbered("tenant", self.tenants)
+        above = _numbered("group", self.groups)
+        cap = self._cap(instance, self.share)
+        caps = [max(cap, least) for least in needed]
+        own = [whole(self.guaranteed * most) for most in caps]
+        tenants = [
+            self._tenant(name, most, some, above[t % self.groups] if above else None)
+            for t, (name, most, some) in enumerate(zip(names, caps, own, strict=True))
+        ]
+        cap = self._cap(instance, self.group_share)
+        for g, name in enumerate(above):
+            most = max([cap, *needed[g :: self.groups]])
+            tenants.append(self._tenant(name, most, min(most, sum(own[g :: self.groups])), None))
+        capped = instance.model_copy(update={"tenants": tuple(tenants)})
         return changed(capped, {j: {"tenant": names[owner]} for j, owner in enumerate(owners)})
+
+    def _cap(self, instance: Instance, share: float) -> int:
+        return max(1, slots_of(share * instance.cluster.total_gpus))
+
+    def _tenant(self, name: str, gpus: int, guaranteed: int, parent: str | None) -> Tenant:
+        """A tenant, with the fields that the features asked for have."""
+        more: dict[str, Any] = {} if parent is None else {"parent": parent}
+        more |= {"guaranteed": guaranteed} if self.guaranteed else {}
+        return Tenant(name=name, gpus=gpus, **more)
+
+
+def _numbered(what: str, count: int) -> list[str]:
+    """Names with numbers of the same length."""
+    digits = len(str(count - 1))
+    return [f"{what}{k:0{digits}d}" for k in range(count)]
 
 
 class Resources(Drawn):

@@ -63,6 +63,9 @@ Factors = Annotated[tuple[_Number, _Number], BeforeValidator(_pair), _in_order(1
 Wholes = Annotated[tuple[_Whole, _Whole], BeforeValidator(_pair), _in_order(1, 10**9)]
 """Least and greatest whole number; one number stands for both."""
 
+AnyWholes = Annotated[tuple[_Whole, _Whole], BeforeValidator(_pair), _in_order(-(10**9), 10**9)]
+"""The same of numbers that may be 0 or below."""
+
 
 def drawn_from(rng: Rng, span: tuple[float, float], count: int) -> list[float]:
     """Uniform random numbers, rounded, so that no last bit of a platform's arithmetic counts."""

@@ -16,7 +16,7 @@ from .feature import Drawn
 from .places import GpuTypes, RingSizes, ServerLists, ServerRates, Spreads
 from .racks import Levels
 from .times import Deadlines, Dependencies, DueSlots, Releases
-from .weights_and_prices import Preemption, Prices, Weights
+from .weights_and_prices import Preemption, Prices, Priorities, Weights
 
 # Later ones may rest on earlier ones: deadlines on all that a schedule must keep.
 KNOWN: Mapping[str, type[Drawn]] = {
@@ -31,6 +31,7 @@ KNOWN: Mapping[str, type[Drawn]] = {
             DueSlots,
             Deadlines,
             Weights,
+            Priorities,
             Prices,
             Preemption,
         ),

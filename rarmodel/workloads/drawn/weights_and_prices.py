@@ -1,4 +1,4 @@
-"""What objectives count: weights of jobs, prices of GPUs; and whether jobs may be interrupted."""
+"""What counts: weights, priorities, prices of GPUs; and whether jobs may be interrupted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from rarmodel.schema import Instance
 from rarmodel.schema.base import NonNegative
 from rarmodel.schema.instance import Preemption as Allowed
 
-from .feature import Amounts, Drawn, Rng, Share, Shares, Wholes, changed, drawn_from, some, whole
+from .feature import (
+    Amounts,
+    AnyWholes,
+    Drawn,
+    Rng,
+    Share,
+    Shares,
+    Wholes,
+    changed,
+    drawn_from,
+    some,
+    whole,
+)
 
 
 class Weights(Drawn):
@@ -24,6 +36,20 @@ class Weights(Drawn):
         """Give every job a weight."""
         weights = rng.integers(*self.values, len(instance.jobs), endpoint=True).tolist()
         return changed(instance, {j: {"weight": weight} for j, weight in enumerate(weights)})
+
+
+class Priorities(Drawn):
+    """Some jobs are more urgent than others."""
+
+    name: ClassVar[str] = "priorities"
+
+    values: AnyWholes = (0, 3)
+    """Least and greatest priority."""
+
+    def draw(self, instance: Instance, rng: Rng) -> Instance:
+        """Give every job a priority."""
+        found = rng.integers(*self.values, len(instance.jobs), endpoint=True).tolist()
+        return changed(instance, {j: {"priority": priority} for j, priority in enumerate(found)})
 
 
 class Prices(Drawn):

@@ -1,0 +1,176 @@
+"""What a job has to do: its duration, its profile, and the iterations that take so long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from rarmodel.model import timing
+from rarmodel.model.extremes import iteration_ranges
+from rarmodel.schema import Instance
+from rarmodel.schema.base import MAX_INTEGER
+from rarmodel.workloads.job_profile import Profile, slots_of_work
+
+from .choices import Choices
+from .profiles import Found, annotated
+from .told_jobs import Told
+
+Fields = dict[str, Any]
+"""A job of the model as plain data."""
+
+
+class Work:
+    """The work of the jobs of a reading, and what was assumed of it.
+
+    Parameters
+    ----------
+    choices
+        What to assume.
+    now
+        When slot 0 begins; None if nobody knows.
+    overhead_ms
+        What each server that a ring uses adds to its iteration.
+    servers
+        Servers of the cluster.
+    notes
+        Gets the jobs by what was assumed of them.
+    """
+
+    def __init__(
+        self,
+        choices: Choices,
+        now: datetime | None,
+        overhead_ms: float,
+        servers: int,
+        notes: Mapping[str, list[str]],
+    ) -> None:
+        self._choices, self._now, self._notes = choices, now, notes
+        self._overhead_ms, self._servers = overhead_ms, servers
+        self._profiles: dict[str, Found] = {}
+        self._durations: dict[str, float] = {}
+        self._limited: set[str] = set()
+        self._idle: set[str] = set()
+
+    def slots(self, seconds: float) -> int:
+        """Slots that have so many seconds."""
+        return math.ceil(round(seconds / self._choices.slot_seconds, 6))
+
+    def at(self, moment: datetime | None) -> int:
+        """The first slot that begins no earlier; 0 if the moment is not known."""
+        if moment is None or self._now is None:
+            return 0
+        return self.slots((moment - self._now) / timedelta(seconds=1))
+
+    def release(self, told: Told) -> int:
+        """The slot in which a job was submitted: 0 or earlier."""
+        return min(0, self.at(told.created))
+
+    def duration(self, told: Told) -> float:
+        """How long a job runs in its best placement, in seconds."""
+        if told.name not in self._durations:
+            self._durations[told.name] = self._estimate(told)
+        return self._durations[told.name]
+
+    def _estimate(self, told: Told) -> float:
+        found = self._profile(told)
+        if found.profile.seconds is not None:
+            seconds, origin = found.profile.seconds, f"duration from {found.origin}"
+        elif told.seconds is not None:
+            seconds, origin = float(told.seconds), "duration from the time limit"
+        else:
+            seconds, origin = self._choices.default_seconds, "no time limit: the default duration"
+        if found.profile.iterations is not None:
+            origin = f"iterations of {found.origin}"
+        if told.seconds is not None:  # Kubernetes ends it then.
+            seconds = min(seconds, told.seconds)
+            self._limited.add(told.name)
+        self._notes[origin].append(told.name)
+        return min(max(seconds, 1.0), 1e9)
+
+    def _profile(self, told: Told) -> Found:
+        if told.name not in self._profiles:
+            self._profiles[told.name] = found = self._look_up(told)
+            if found.fault:
+                self._notes[f"annotation not used: {found.fault}"].append(told.name)
+            if not found.origin and found.profile.exchanges:
+                note = f"no profile: taken to train {self._choices.default_model}"
+                self._notes[note].append(told.name)
+            elif not found.profile.exchanges:
+                self._notes["no profile, so they exchange nothing"].append(told.name)
+        return self._profiles[told.name]
+
+    def _look_up(self, told: Told) -> Found:
+        """The profile of a job: its annotation's, that of the first rule that matches, the default.
+
+        A profile that says only how long the job runs is filled with the default model.
+        """
+        profile, fault = annotated(told.annotations)
+        origin, head = "its annotation", told.family.head
+        if profile is None and self._choices.rules is not None:
+            own = {
+                "name": head.name,
+                "namespace": head.namespace,
+                "queue": told.queue_name,
+                "kind": head.kind,
+            }
+            rules = self._choices.rules.profiles
+            profile = next((rule.profile for rule in rules if rule.matches(**own)), None)
+            origin = "the profiles"
+        model = self._choices.default_model
+        if profile is None:
+            return Found(Profile(model=model), "", fault)
+        if not profile.exchanges:
+            profile = profile.model_copy(update={"model": model})
+        return Found(profile, origin, fault)
+
+    def content(self, told: Told, size: int, gpu_type: str) -> Fields:
+        """Fields of a job's work; of its iterations, one for each slot so far."""
+        profile = self._profile(told).profile
+        if profile.exchanges:
+            fields = profile.fields(size, gpu_type)
+        else:
+            fields = {"batch_size": 1, **self._slots_of_work()}
+        fields |= {"name": told.name, "gpus": size, "iterations": self.slots(self.duration(told))}
+        if release := self.release(told):
+            fields["release"] = release
+        if told.priority:
+            fields["priority"] = told.priority
+        return fields
+
+    def idle(self, name: str) -> Fields:
+        """Fields of the work of GPUs that are only held: a slot for each iteration."""
+        self._idle.add(name)
+        return {"batch_size": 1, **self._slots_of_work()}
+
+    def _slots_of_work(self) -> Fields:
+        return slots_of_work(self._choices.slot_seconds, self._overhead_ms, self._servers)
+
+    def with_iterations(self, draft: Instance) -> Instance:
+        """Jobs with a profile get the iterations that take their duration at their best speed.
+
+        So far every job has an iteration for each slot of its duration.
+        """
+        jobs = []
+        for job, (best, _) in zip(draft.jobs, iteration_ranges(draft), strict=True):
+            found = None if job.name in self._idle else self._profiles[job.name]
+            if found is None or not found.profile.exchanges:
+                jobs.append(job)
+                continue
+            speed = timing.speed(draft.time.slot_seconds, best)
+            if speed == 0:
+                note = "an iteration is longer than a slot: they exchange nothing"
+                self._notes[note].append(job.name)
+                jobs.append(job.model_copy(update=self._slots_of_work()))
+                continue
+            iterations = min(speed * job.iterations, MAX_INTEGER)
+            if (asked := found.profile.iterations) is not None:
+                most = iterations if job.name in self._limited else asked
+                iterations = min(asked, most)
+            changes: Fields = {"iterations": iterations}
+            if (running := job.running) is not None:
+                done = min(speed * running.iterations_done, iterations - 1)
+                changes["running"] = running.model_copy(update={"iterations_done": done})
+            jobs.append(job.model_copy(update=changes))
+        return draft.model_copy(update={"jobs": tuple(jobs)})

@@ -124,8 +124,8 @@ def chosen(
     UsageError
         If a value is out of its range.
     """
-    rules = profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles)
     made = rates_of(None if cluster is None else os.fspath(cluster), rates, contention)
+    rules = profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles)
     return Choices(
         partition=partition,
         whose=whose,

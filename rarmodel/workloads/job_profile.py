@@ -21,7 +21,7 @@ class Profile(Record):
     """What a job's iterations are made of.
 
     With `model` all else comes from the table of measured models; otherwise `backward_ms` is
-    needed, unless there is only `seconds`.
+    needed, unless there is only `seconds`: then it does not say what the job exchanges.
     """
 
     seconds: Positive | None = None

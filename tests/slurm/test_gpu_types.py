@@ -15,11 +15,11 @@ from recorded_slurm import Replayed, changed
 from rarmodel import slurm
 from rarmodel.errors import UsageError
 from rarmodel.schema import Job
-from rarmodel.slurm.job_profiles import ASSUMED, Rule, Rules
+from rarmodel.slurm import Profile, Rule, Rules
+from rarmodel.slurm.job_profiles import ASSUMED
 from rarmodel.slurm.program_outputs import recorded
 from rarmodel.slurm.queue_choices import chosen
 from rarmodel.slurm.queue_reading import Reading, read
-from rarmodel.workloads.job_profile import Profile
 
 Outputs = dict[str, str]
 RECORDED = Path(__file__).parent / "recorded"

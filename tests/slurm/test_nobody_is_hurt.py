@@ -279,7 +279,9 @@ def test_no_job_is_preempted_for_a_plan(tmp_path: Path) -> None:
         kept = (tmp_path / "recorded/config.txt").read_text()
         assert "PreemptType             = preempt/partition_prio" in kept
         assert "PreemptMode             = REQUEUE" in kept
-        high = cluster.submit("-phigh", "-N1", "--gres=gpu:8", "-t1", MARKED, seconds=2)
+        # It may not start yet, so none gives way to it.
+        later = ["--begin=now+90", MARKED]
+        high = cluster.submit("-phigh", "-N1", "--gres=gpu:8", "-t1", *later, seconds=2)
         rules = tmp_path / "rules.json"
         rules.write_text('{"profiles": [{"name": "*", "profile": {"seconds": 5}}]}')
         read = partial(slurm.read, run=cluster.run, slot_seconds=1.0, profiles=rules)
@@ -299,6 +301,6 @@ def test_no_job_is_preempted_for_a_plan(tmp_path: Path) -> None:
             slurm.apply(early, run=cluster.run, carry_out=True, profiles=rules)
         assert jobs(cluster)[high]["Reason"] == "JobHeldUser"
         # Slurm would have interrupted one of them.
-        cluster.run(["scontrol", "update", f"jobid={high}", "nodelist=node1"])
+        cluster.run(["scontrol", "update", f"jobid={high}", "nodelist=node1", "starttime=now"])
         cluster.run(["scontrol", "release", high])
         cluster.wait(lambda: not all(runs(cluster, job) for job in low), 15, "preemption")

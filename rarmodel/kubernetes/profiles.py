@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from rarmodel.errors import InputError
-from rarmodel.files import read_data
 from rarmodel.schema.base import Name, Record
-from rarmodel.schema.problems import problems_of
+from rarmodel.workloads.found_profiles import carried_profile, read_rules_of
 from rarmodel.workloads.job_profile import Profile
 
 ANNOTATION = "rarmodel/profile"
@@ -56,14 +53,6 @@ class Rules(Record):
     """The rules, the most special first."""
 
 
-class Found(NamedTuple):
-    """A job's profile, where it is from, and what was wrong with its annotation."""
-
-    profile: Profile
-    origin: str
-    fault: str = ""
-
-
 def read_rules(source: str | os.PathLike[str]) -> Rules:
     """Read a file of profiles, JSON or YAML.
 
@@ -72,20 +61,15 @@ def read_rules(source: str | os.PathLike[str]) -> Rules:
     InputError
         With every problem of the file.
     """
-    try:
-        return Rules.model_validate(read_data(source))
-    except ValidationError as error:
-        raise InputError(problems_of(error), os.fspath(source)) from error
+    return read_rules_of(Rules, source)
 
 
 def annotated(texts: Iterable[str]) -> tuple[Profile | None, str]:
     """The profile in the first of some annotations that has one, and the first fault of others."""
-    fault = ""
+    first = ""
     for text in texts:
-        try:
-            return Profile.model_validate(json.loads(text)), fault
-        except ValidationError as error:
-            fault = fault or ": ".join(filter(None, problems_of(error)[0]))
-        except (ValueError, RecursionError):
-            fault = fault or "not JSON"
-    return None, fault
+        profile, fault = carried_profile(text)
+        first = first or fault
+        if profile is not None:
+            return profile, first
+    return None, first

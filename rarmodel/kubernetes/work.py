@@ -11,10 +11,11 @@ from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Instance
 from rarmodel.schema.base import MAX_INTEGER
+from rarmodel.workloads.found_profiles import Found
 from rarmodel.workloads.job_profile import Profile, slots_of_work
 
 from .choices import Choices
-from .profiles import Found, annotated
+from .profiles import annotated
 from .told_jobs import Told
 
 Fields = dict[str, Any]

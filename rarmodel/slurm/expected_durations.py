@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from statistics import median
 from typing import NamedTuple
 
-from .job_profiles import Found
+from rarmodel.workloads.found_profiles import Found
+
 from .slurm_jobs import SlurmJob
 from .slurm_values import value
 

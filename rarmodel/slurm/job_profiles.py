@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from fnmatch import fnmatchcase
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from rarmodel.errors import InputError
-from rarmodel.files import read_data
 from rarmodel.schema.base import Name, Positive, Record
-from rarmodel.schema.problems import problems_of
+from rarmodel.workloads.found_profiles import Found, carried_profile, read_rules_of
 from rarmodel.workloads.job_profile import Profile
 
 from .slurm_jobs import MARK, SlurmJob
@@ -69,14 +66,6 @@ ASSUMED = {
 does. More GPUs do not make it faster, as its duration says nothing about other ring sizes."""
 
 
-class Found(NamedTuple):
-    """A job's profile, where it is from, and what was wrong with its comment."""
-
-    profile: Profile
-    origin: str
-    fault: str = ""
-
-
 def read_rules(source: str | os.PathLike[str]) -> Rules:
     """Read a file of profiles, JSON or YAML.
 
@@ -85,10 +74,7 @@ def read_rules(source: str | os.PathLike[str]) -> Rules:
     InputError
         With every problem of the file.
     """
-    try:
-        return Rules.model_validate(read_data(source))
-    except ValidationError as error:
-        raise InputError(problems_of(error), os.fspath(source)) from error
+    return read_rules_of(Rules, source)
 
 
 def profile_for(job: SlurmJob, rules: Rules | None) -> Found:
@@ -96,13 +82,9 @@ def profile_for(job: SlurmJob, rules: Rules | None) -> Found:
     comment = value(job.record, "Comment")
     fault = ""
     if job.is_marked and (text := comment.removeprefix(MARK).strip()):
-        try:
-            return Found(Profile.model_validate(json.loads(text)), "its comment")
-        except ValidationError as error:
-            first = problems_of(error)[0]
-            fault = ": ".join(filter(None, first))
-        except (ValueError, RecursionError):
-            fault = "not JSON"
+        profile, fault = carried_profile(text)
+        if profile is not None:
+            return Found(profile, "its comment")
     for rule in rules.profiles if rules else ():
         if rule.matches(job):
             return Found(rule.profile, "the profiles", fault)

@@ -19,6 +19,7 @@ from rarmodel.schema import Cluster, Instance
 from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.account import counted
 from rarmodel.workloads.cluster_rates import cluster_of
+from rarmodel.workloads.found_profiles import Found
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
 from rarmodel.workloads.job_profile import MIDDLE_MODEL, slots_of_work
 from rarmodel.workloads.switch_trees import Dealing
@@ -28,7 +29,7 @@ from .end_times import latest_start
 from .expected_durations import Estimate, History, estimate_of, history_of
 from .giving_way import Given, giving_way, rank, verb_of, without_given
 from .gpu_limits import GpuLimits, held_outside
-from .job_profiles import ASSUMED, Found, profile_for
+from .job_profiles import ASSUMED, profile_for
 from .licences import LicencesLeft
 from .permission import why_not
 from .preemption import outranked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -158,8 +159,18 @@ def write_page(output: str, make: Callable[[], str]) -> None:
     say_written(output, "html", len(page.encode()))
 
 
+def on_terminal() -> bool:
+    """Whether a person reads stderr."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def say_written(output: str, form: str, size: int) -> None:
-    """Say on stderr which picture or page was written, in which form, and its size in bytes."""
+    """Say on a terminal which picture or page was written, in which form, and its size in bytes.
+
+    To programs nothing is said: that the command has done what it was asked for is no news.
+    """
+    if not on_terminal():
+        return
     kind = "HTML page" if form == "html" else f"{form.upper()} picture"
     told = f"{size / 1e6:.1f} MB" if size >= MEGABYTE else f"{max(1, round(size / 1e3)):,} kB"
     say(one_line(f"{output}: {kind}, {told}"))

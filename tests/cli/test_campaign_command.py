@@ -177,12 +177,10 @@ def filled(folder: Path) -> Path:
 def test_report_of_a_folder_and_of_its_table_are_one_page(invoke: Invoke, folder: Path) -> None:
     pytest.importorskip("altair")
     outcome = invoke("campaign", "report", filled(folder), "--output", "folder.html")
-    assert (outcome.code, outcome.out) == (0, "")
-    size = round(Path("folder.html").stat().st_size / 1e3)
-    assert outcome.lines == [f"folder.html: HTML page, {size} kB"]
+    assert outcome == (0, "", "")
     invoke("campaign", "export", folder, "--output", "table.parquet")
     outcome = invoke("campaign", "report", "table.parquet", "--output", "table.html")
-    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome == (0, "", "")
     page = Path("folder.html").read_text(encoding="utf-8")
     assert "<summary>capacities=[4,9]</summary>" in page
     far = "; <strong>1 is still to be done</strong>, and all numbers are of what there is so far"
@@ -200,20 +198,18 @@ def test_profiles_and_gaps_of_a_folder_and_of_its_table_are_one_picture(
         for method, value in (("good", 100 + seed), ("bad", 150)):
             book.add("mine", method, seed, value, bound=90, log=[(0.5, 200, 80), (2.0, value, 90)])
     book.write()
-    assert invoke("campaign", "plot", folder, "--output", "folder.svg")[:2] == (0, "")
+    assert invoke("campaign", "plot", folder, "--output", "folder.svg") == (0, "", "")
     invoke("campaign", "export", folder, "--output", "table.parquet")
     parts = ("--part", "profile", "--part", "gap", "--part", "own-gap")
     outcome = invoke("campaign", "plot", "table.parquet", "--output", "table.svg", *parts)
-    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome == (0, "", "")
     picture = Path("folder.svg").read_text(encoding="utf-8")
     assert Path("table.svg").read_text(encoding="utf-8") == picture
     assert "performance profile over 2 problems" in picture
     assert "mean over 2 problems" in picture
     invoke("campaign", "report", folder, "--output", "page.html")
     assert "Over all problems" in Path("page.html").read_text(encoding="utf-8")
-    drawn = invoke("campaign", "plot", folder, "--output", "figure.pdf")
-    assert (drawn.code, drawn.out) == (0, "")
-    assert drawn.err.startswith("figure.pdf: PDF picture, ")
+    assert invoke("campaign", "plot", folder, "--output", "figure.pdf") == (0, "", "")
     assert Path("figure.pdf").read_bytes().startswith(b"%PDF-")
     for arguments, said in (
         (("--output", "x.txt"), "x.txt: a picture's name ends in one of .png, .svg, .pdf"),

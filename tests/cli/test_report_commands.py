@@ -25,10 +25,7 @@ def test_plot_writes_the_form_that_the_file_is_named_for(
 ) -> None:
     output = tmp_path / f"picture.{form}"
     outcome = invoke("plot", instance_file, schedule_file, "--output", output)
-    assert (outcome.code, outcome.out) == (0, "")
-    kind = "HTML page" if form == "html" else f"{form.upper()} picture"
-    (line,) = outcome.lines
-    assert re.fullmatch(rf"{re.escape(str(output))}: {kind}, \d+(\.\d MB| kB)", line)
+    assert outcome == (0, "", "")
     assert output.read_bytes().startswith(STARTS[form])
 
 
@@ -51,8 +48,7 @@ def test_report_compares_schedules_from_files_and_stdin(
     outcome = invoke(
         *("report", instance_file, schedule_file, "-", "--output", output), stdin=json.dumps(other)
     )
-    assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.lines[0].startswith(f"{output}: HTML page, ")
+    assert outcome == (0, "", "")
     page = output.read_text(encoding="utf-8")
     assert '<tr data-label="by hand">' in page
     assert '<tr data-label="from stdin">' in page
@@ -76,8 +72,7 @@ def test_invalid_schedule_of_another_instance_is_shown_with_a_note(
     output = tmp_path / "report.html"
     outcome = invoke("report", instance_file, source, "--output", output)
     assert outcome.code == 0
-    note, _ = outcome.lines
-    assert note == f"{source}: note: made for instance 'other', taken for 'example'"
+    assert outcome.lines == [f"{source}: note: made for instance 'other', taken for 'example'"]
     assert "The verifier refuses this schedule" in output.read_text(encoding="utf-8")
 
 
@@ -142,7 +137,7 @@ def test_objective_of_the_comparison_can_be_asked_for(
     outcome = invoke(
         command, instance_file, schedule_file, "--output", output, "--objective", "total-flow"
     )
-    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome == (0, "", "")
     assert "by hand is optimal by total-flow." in output.read_text(encoding="utf-8").replace(
         '<span class="unbroken">', ""
     ).replace("</span>", "")
@@ -153,8 +148,26 @@ def test_report_compares_schedules_as_those_of_arriving_jobs(
 ) -> None:
     output = tmp_path / "arriving.html"
     arguments = ("report", instance_file, schedule_file, "--simulations", "--output", output)
-    assert invoke(*arguments)[:2] == (0, "")
+    assert invoke(*arguments) == (0, "", "")
     assert "Queue over time" in output.read_text(encoding="utf-8")
     outcome = invoke(*arguments, "--objective", "total-flow")
     assert outcome.code == 2
     assert "leave --objective out" in outcome[2]
+
+
+@pytest.mark.parametrize("form", ["svg", "html"])
+def test_on_a_terminal_the_file_is_named(
+    invoke: Invoke,
+    instance_file: Path,
+    schedule_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+) -> None:
+    monkeypatch.setattr("rarmodel.cli.output_files.on_terminal", lambda: True)
+    output = tmp_path / f"drawn.{form}"
+    command = "report" if form == "html" else "plot"
+    outcome = invoke(command, instance_file, schedule_file, "--output", output)
+    kind = "HTML page" if form == "html" else "SVG picture"
+    (line,) = outcome.lines
+    assert re.fullmatch(rf"{re.escape(str(output))}: {kind}, \d+(\.\d MB| kB)", line)

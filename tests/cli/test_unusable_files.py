@@ -115,8 +115,8 @@ MALFORMED: list[tuple[str, object, list[str]]] = [
     ),
     (
         "unknown field",
-        replaced(STAR, ("jobs", 1, "priority"), 3),
-        ["jobs[1].priority: unknown field; remove it or correct its name"],
+        replaced(STAR, ("jobs", 1, "urgency"), 3),
+        ["jobs[1].urgency: unknown field; remove it or correct its name"],
     ),
     (
         "unknown field with a line break and markup",

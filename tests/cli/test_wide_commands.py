@@ -59,7 +59,7 @@ REFUSING: dict[str, Sequence[object]] = {
 
 OTHERS = {
     *("campaign", "check", "generate", "import", "instances", "list", "schema", "simulate"),
-    "testbed",
+    *("kubernetes", "testbed", "what-if"),
 }
 """Commands that take no instance, or have tests elsewhere; campaigns have one below."""
 

@@ -37,7 +37,7 @@ def kubernetes() -> None:
     "source",
     metavar="FILE",
     required=True,
-    help="What `kubectl get … -A -o json` prints: a file, a folder of files, or - for stdin.",
+    help="The output of `kubectl get … -A -o json`: a file, a folder of files, or - for stdin.",
 )
 @click.option(
     "--levels",

@@ -25,7 +25,7 @@ VARIABLE = "_RARMODEL_COMPLETE"
 BUNDLED = [entry["name"] for entry in rarmodel.list_instances()]
 FREE = {
     *("name", "window", "time_zone", "group", "columns", "scheduler", "partition", "named"),
-    *("every", "solver_options", "over", "levels", "now"),
+    *("every", "solver_options", "over", "levels", "now", "gpu_speeds", "changes"),
 }
 """Texts that only the user knows."""
 PROGRAM = "import sys; sys.argv[0] = 'rarmodel'; from rarmodel.cli import main; main()"

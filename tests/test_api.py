@@ -76,7 +76,10 @@ def test_path_object_is_never_a_bundled_name() -> None:
 
 
 def test_unknown_name_is_an_input_error_that_says_who_lists_the_bundled_ones() -> None:
-    with pytest.raises(InputError, match=r"^nope: neither a file nor a bundled instance; `rarmodel instances` lists these$"):
+    with pytest.raises(
+        InputError,
+        match=r"^nope: neither a file nor a bundled instance; `rarmodel instances` lists these$",
+    ):
         rarmodel.load_instance("nope")
     with pytest.raises(InputError, match=r"nope\.json: cannot be read: no such file"):
         rarmodel.load_instance("nope.json")

@@ -240,7 +240,9 @@ class Instance(Record):
         }
 
     def _repr_html_(self) -> str:
-        jobs = [job.model_dump() for job in self.jobs[:MOST_ROWS]]
+        first = self.jobs[:MOST_ROWS]
+        given = set[str]().union(*(job.model_fields_set for job in first))
+        jobs = [job.model_dump(include=given) for job in first]
         lines = {"description": self.description} if self.description else {}
         return html_lines(self.name, lines | self.lines()) + html_rows("Jobs", jobs, len(self.jobs))
 

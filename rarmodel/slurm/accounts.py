@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rarmodel.workloads.gres import gpus_of_tres
 from rarmodel.workloads.table_cells import CellError
 
-from .partitions import mode_of
+from .preempt_modes import mode_of
 
 _DEFAULT_QOS = (
     *("Name", "Priority", "GraceTime", "Preempt", "PreemptExemptTime", "PreemptMode", "Flags"),

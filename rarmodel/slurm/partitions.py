@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from .accounts import Qos
 
-_HARMLESS = {"OFF", "GANG", "WITHIN", "(null)", ""}
-"""Words of a `PreemptMode` that interrupt no job for one of a higher tier."""
 BY_QOS = "preempt/qos"
 """The `PreemptType` by which jobs of some QOS interrupt those of others."""
 BY_TIER = "preempt/partition_prio"
@@ -42,11 +40,6 @@ class Partition(NamedTuple):
     tier: int = 1
     mode: str = ""
     qos: str = ""
-
-
-def mode_of(text: str) -> str:
-    """What Slurm does to jobs that it preempts, such as `REQUEUE`; empty if it does nothing."""
-    return ",".join(word for word in text.upper().split(",") if word not in _HARMLESS)
 
 
 def preempting(

@@ -18,7 +18,8 @@ from rarmodel.workloads.topology_yaml import above_blocks, yaml_switches
 
 from .accounts import Association, Qos, associations_of, qos_of
 from .licences import Licence, licences_of
-from .partitions import Partition, mode_of, preempting
+from .partitions import Partition, preempting
+from .preempt_modes import mode_of
 from .records import Line, lines
 from .slurm_jobs import (
     ENDED,

@@ -15,7 +15,8 @@ from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
 from rarmodel.slurm.program_outputs import live, record, recorded
-from rarmodel.slurm.queue_reading import Reading, read
+from rarmodel.slurm.queue_account import Reading
+from rarmodel.slurm.queue_reading import read
 
 Outputs = dict[str, str]
 RECORDED = Path(__file__).parent / "recorded"

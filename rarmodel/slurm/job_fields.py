@@ -65,7 +65,7 @@ class JobFields:
         size = sum(map(len, job.held.values()))
         kind = self._queue.nodes[next(iter(job.held))].gpu_type
         fields = self._work.content(job, size, [kind], moldable=False, is_local=len(job.held) == 1)
-        fields |= self._shared(job)
+        fields |= self._shared(job, size)
         estimate, begun = self._work.seconds(job), job.moment("StartTime") or times.origin
         passed = times.since_origin(times.now)
         left = times.slots(estimate - (times.origin - begun).total_seconds())
@@ -104,7 +104,7 @@ class JobFields:
         of_one_node = 1 in {request.most_nodes, max(request.sizes)}
         is_local = of_one_node and not self._work.differs(kinds)
         fields = self._work.content(job, size, kinds, moldable=moldable, is_local=is_local)
-        fields |= self._shared(job)
+        fields |= self._shared(job, size)
         fields |= shape_of(request, self._queue)
         if release := self._times.release(job):
             fields["release"] = release
@@ -120,19 +120,23 @@ class JobFields:
             fields["due"] = math.floor(self._times.since_origin(deadline))
         return fields
 
-    def _shared(self, job: SlurmJob) -> Fields:
+    def _shared(self, job: SlurmJob, size: int) -> Fields:
         """The resources of a job: licences, and limits on GPUs that it shares with others."""
-        fields: Fields = {}
-        if licences := self._licences.of(job):
-            fields["resources"] = licences
+        resources, per_gpu = self._licences.of(job), dict[str, int]()
+        if resources:
             self._notes["their licences are resources of the instance"].append(job.id)
-        if limits := self._limits.of(job):
-            fields["resources_per_gpu"] = dict.fromkeys(limits, 1)
+        if limits := self._limits.counted(job, size):
+            per_gpu = {name: 1 for name, number in limits.items() if number == size}
+            resources |= {name: n for name, n in limits.items() if n != size}
             self._notes["limits of QOS and associations are resources"].append(job.id)
+        if job.state == "PENDING" and self._limits.evaded(job):
+            note = "name no type of GPU: Slurm starts them whatever its limits on types, and counts"
+            self._notes[f"{note} their GPUs against these"].append(job.id)
         for name in self._licences.unknown_to(job):
             note = f"licence {name!r} is not one that Slurm lists, so it is not planned"
             self._notes[note].append(job.id)
-        return fields
+        found = {"resources": resources, "resources_per_gpu": per_gpu}
+        return {key: uses for key, uses in found.items() if uses}
 
     def _latest(self, job: SlurmJob) -> int | None:
         """The last slot in which a job may start, for its deadline; None without one."""

@@ -122,7 +122,8 @@ class _Reader:
         """Keep from the jobs of the instance the licences and limits that others hold."""
         self.licences.take_held(self.everywhere, inside, self.times.held_until)
         for job, gpus in held_outside(self.everywhere, inside):
-            self.limits.take(self.limits.of(job), gpus, 0, self.times.held_until(job))
+            counted = self.limits.counted(job, gpus)
+            self.limits.take(counted, 0, self.times.held_until(job))
 
     def _around(self, cluster: Cluster, fields: list[Fields], others: list[SlurmJob]) -> Cluster:
         """The cluster, with the GPUs that jobs will hold which only Slurm places.
@@ -148,8 +149,8 @@ class _Reader:
             for other in expected:
                 wanted, slots = asked[other.job], (other.start, other.end)
                 self.licences.take(wanted.get("resources", {}), *slots)
-                limits = wanted.get("resources_per_gpu", {})
-                self.limits.take(limits, sum(other.gpus.values()), *slots)
+                gpus = sum(other.gpus.values())
+                self.limits.take(dict.fromkeys(wanted.get("resources_per_gpu", {}), gpus), *slots)
             note = "not held: planned around, where Slurm is expected to start them"
         except NoScheduleError:
             note = "not held, and not planned around: they can never all run"

@@ -104,10 +104,8 @@ def test_a_limit_of_a_qos_lets_a_job_wait_as_in_the_plan(asked: str) -> None:
         cluster.wait(lambda: states(cluster)[three]["JobState"] != "PENDING", 5, "the small one")
         cluster.wait(lambda: states(cluster)[four]["Reason"] == "QOSGrpGRES", 5, "the reason")
         found = all_done(cluster, [first, three, four], 60)
-        end, begun = moment(found[first]["EndTime"]), moment(found[four]["StartTime"])
-        assert end is not None
-        assert begun is not None
-        assert begun >= end > moment(found[three]["StartTime"])
+        # Moments as Slurm writes them are in order as text.
+        assert found[four]["StartTime"] >= found[first]["EndTime"] > found[three]["StartTime"]
 
 
 def test_unequal_parts_of_gpus_alone_start_on_the_nodes_of_the_plan() -> None:

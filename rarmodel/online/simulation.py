@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rarmodel.counting import nouns
 from rarmodel.errors import listed
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
@@ -113,7 +114,8 @@ class Simulation:
     def reasons(self) -> tuple[str, ...]:
         """What is wrong if it is not verified, a line each."""
         if self.report is None:
-            return (f"{self.stopped}; not complete: jobs {listed(self.unfinished)}", *self.causes)
+            left = f"{nouns(len(self.unfinished), 'job')} {listed(self.unfinished)}"
+            return (f"{self.stopped}; not complete: {left}", *self.causes)
         return tuple(one.message for one in self.report.violations)
 
     def lines(self) -> dict[str, str]:

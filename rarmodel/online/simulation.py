@@ -146,7 +146,9 @@ class Simulation:
         for name, proven in self.proven.items():
             if proven.ratio is not None and proven.value is not None:
                 value = objective(name).told(proven.value, self.time)
-                found[name] = f"{value}, at most {proven.ratio:.3f} times the best"
+                best = proven.ratio <= 1
+                limit = "the best" if best else f"at most {proven.ratio:.3f} times the best"
+                found[name] = f"{value}, {limit}"
         return {name: text for name, text in found.items() if name not in self.says_nothing}
 
     def _told(self, group: GroupMetrics) -> str:

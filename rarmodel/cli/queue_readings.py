@@ -60,7 +60,7 @@ def answer_reading(reading: Reading, output: str | None, *, as_json: bool) -> No
     from rarmodel import files  # noqa: PLC0415 - loads slowly
 
     if output is not None:
-        write_json(files.to_json(reading.instance), output)
+        write_json(files.to_json(reading.instance), output, "instance")
     if as_json:
         answer_json(reading.summary())
     else:

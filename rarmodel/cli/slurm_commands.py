@@ -27,7 +27,7 @@ from .options import (
     objective_option,
     together,
 )
-from .output_files import check_output, say_written, write_json
+from .output_files import check_output, picture_kind, say_written, write_json
 from .queue_readings import OUTPUT, RATES_OF_CLUSTER, answer_reading, default_seconds_option
 from .report_commands import FORMS
 from .terminal import (
@@ -229,7 +229,7 @@ def plan(
         )
         made = room.plan(problem, objective=objective, progress=report, **limits)
     if output is not None:
-        write_json(files.to_json(made.schedule), output)
+        write_json(files.to_json(made.schedule), output, "plan")
     if picture is not None:
         drawn_instance, shown = made.named()
         colour = "tenant" if len(made.instance.tenants) > 1 else "size"
@@ -243,7 +243,7 @@ def plan(
             )
             drawn = image_of(headed(chart, made.headline()), form)
         files.write_bytes(picture, drawn)
-        say_written(picture, form, len(drawn))
+        say_written(picture, picture_kind(form), len(drawn))
     if as_json:
         answer_json(made.summary())
     elif output != "-":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rarmodel.counting import counted
 from rarmodel.errors import FEW, one_line
 from rarmodel.schema import Instance
-from rarmodel.workloads.account import counted
 
 from .account import Account
 

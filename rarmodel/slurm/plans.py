@@ -10,13 +10,13 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
+from rarmodel.counting import counted
 from rarmodel.duration import duration
 from rarmodel.errors import listed
 from rarmodel.methods import Result
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Assignment, Instance, Schedule
 from rarmodel.tabular import NONE, number
-from rarmodel.workloads.account import counted
 from rarmodel.workloads.job_profile import MIDDLE_MODEL
 
 from .host_lists import folded

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rarmodel.counting import counted
 from rarmodel.errors import FEW, listed
 from rarmodel.schema import Instance
-from rarmodel.workloads.account import counted
 from rarmodel.workloads.job_profile import MIDDLE_MODEL
 
 from .caveats import PREEMPTION

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.model import timing
-from rarmodel.model.link_shares import best_share
+from rarmodel.model.link_shares import best_share, sensitivities, sensitivity_classes
 from rarmodel.model.plain_paces import columns
-from rarmodel.model.sharing_rule import sharing_rule
+from rarmodel.model.sharing_rule import NO_PRESSURE, pressure_of, pressure_units, sharing_rule
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -129,6 +129,13 @@ class Arrays(NamedTuple):
     """Cost of each further ring beyond its share, α."""
     gbps: Floats
     """(links) Rate of each link in Gbit/s."""
+    sensitivity: Ints
+    """(classes) The different sensitivities of rings in billionths. A ring counts to each class
+    with another weight, so weights and loads are tables with a column for each; mostly one."""
+    class_of: Ints
+    """(jobs) The class of each job's ring."""
+    pressed: Ints
+    """(jobs × classes) What the ring of a job with a pressure counts; `NO_PRESSURE` for others."""
 
 
 class State(NamedTuple):
@@ -159,9 +166,11 @@ class State(NamedTuple):
     busy: Ints
     """(servers) GPUs of each server that are held."""
     duty: Ints
-    """(jobs) Unless rings are alike: what each ring on links counts there."""
+    """(jobs × classes) Unless rings are alike: what each ring on links counts there."""
     load: Ints
-    """(links) Unless rings are alike: the sum of what the rings on each link count."""
+    """(links × classes) Unless rings are alike: the sum of what the rings on each link count."""
+    settled_load: Ints
+    """(links × classes) With several classes: the load when speeds were last right; else empty."""
 
 
 def arrays_of(instance: Instance) -> Arrays:
@@ -195,7 +204,21 @@ def arrays_of(instance: Instance) -> Arrays:
         concurrency=contention.concurrency,
         alpha=contention.degradation.alpha,
         gbps=np.array([link.gbps for link in tree.links], np.float64),
+        sensitivity=np.array(sensitivities(instance), np.int64),
+        class_of=np.array(sensitivity_classes(instance), np.int64),
+        pressed=_pressed(instance),
     )
+
+
+def _pressed(instance: Instance) -> Ints:
+    """What each job's ring counts to each class, if the job has a pressure."""
+    few, jobs = sensitivities(instance), instance.jobs
+    found = np.full((len(jobs), len(few)), NO_PRESSURE, np.int64)
+    if not sharing_rule(instance.contention).equal_weights:
+        for j, job in enumerate(jobs):
+            if job.network_pressure is not None:
+                found[j] = [pressure_units(pressure_of(job), sensitivity) for sensitivity in few]
+    return found.reshape(-1)
 
 
 def _sharing(instance: Instance) -> int:
@@ -235,6 +258,7 @@ def _modes(instance: Instance) -> tuple[Records, Ints]:
 def new_state(arrays: Arrays) -> State:
     """Room for a simulation; `kernel.reset` makes it start."""
     jobs, links = len(arrays.member_at) - 1, len(arrays.row_at) - 1
+    classes = len(arrays.sensitivity)
     state = State(
         counters=np.zeros(5, np.int64),
         rings=np.zeros(jobs, RING),
@@ -246,8 +270,9 @@ def new_state(arrays: Arrays) -> State:
         row=np.zeros(len(arrays.share), PLACE),
         touched=np.zeros(links, np.uint32),
         busy=np.zeros(len(arrays.server_gpus), np.int64),
-        duty=np.zeros(jobs, np.int64),
-        load=np.zeros(links, np.int64),
+        duty=np.zeros(jobs * classes, np.int64),
+        load=np.zeros(links * classes, np.int64),
+        settled_load=np.zeros(links * classes if classes > 1 else 0, np.int64),
     )
     state.links["row"] = arrays.row_at[:-1]
     return state

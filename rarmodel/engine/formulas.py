@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rarmodel.model import contention, interruptions, timing
 from rarmodel.model.sharing_rule import RULES
+from rarmodel.model.sharing_rule import felt_units as _felt_units
 
 from .compilation import compiled
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     linear_degradation = contention.linear_degradation
     weight = _LOADS.weight
     level = _LOADS.level
+    felt_units = _felt_units
 else:
     iteration_seconds = compiled(timing.iteration_seconds, inner=True)
     overhead_seconds = compiled(timing.overhead_seconds, inner=True)
@@ -32,3 +34,4 @@ else:
     linear_degradation = compiled(contention.linear_degradation, inner=True)
     weight = compiled(_LOADS.weight, inner=True)
     level = compiled(_LOADS.level, inner=True)
+    felt_units = compiled(_felt_units, inner=True)

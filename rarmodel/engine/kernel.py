@@ -34,8 +34,12 @@ from .compilation import compiled
 from .duties import (
     bandwidth_by_ring,
     load_links,
+    note,
+    note_by_class,
     note_by_ring,
+    room_by_class,
     share_of,
+    unload_link,
 )
 from .formulas import iteration_seconds, overhead_seconds, slots_needed, speed
 
@@ -60,8 +64,10 @@ def reset(arrays: Arrays, state: State) -> None:
         link.share = arrays.share[link.row]
         link.changed = 0
         if arrays.sharing != BY_COUNT:
-            state.load[i] = 0
             link.share = ROOM
+    if arrays.sharing != BY_COUNT:
+        state.load[:] = 0
+        state.settled_load[:] = 0
 
 
 @_inner
@@ -168,7 +174,7 @@ def _leave(arrays: Arrays, state: State, job: int) -> None:
         place.member = last.member
         state.members[last.member].at = member.at
         if arrays.sharing != BY_COUNT:
-            state.load[member.link] -= state.duty[job]
+            unload_link(arrays, state, job, member.link)
 
 
 @_inner
@@ -190,6 +196,9 @@ def _settle(arrays: Arrays, state: State) -> None:
         index = state.changed_links[i]
         link = state.links[index]
         link.changed = 0
+        if len(arrays.sensitivity) > 1:
+            rings = note_by_class(arrays, state, index, rings)
+            continue
         before = link.share
         if arrays.sharing == BY_COUNT:
             link.share = arrays.share[link.row + link.rings]
@@ -202,13 +211,7 @@ def _settle(arrays: Arrays, state: State) -> None:
             rings = note_by_ring(arrays, state, index, before, after, rings)
             continue
         for at in range(link.row, link.row + link.rings):
-            ring = state.rings[state.row[at].job]
-            # A ring can change only if the link binds it, before or after.
-            if (after < before and after < ring.bandwidth) or (before <= ring.bandwidth < after):
-                if ring.bandwidth == ring.settled:
-                    state.changed_rings[rings] = state.row[at].job
-                    rings += 1
-                ring.bandwidth = after if after < before else UNKNOWN
+            rings = note(state, state.row[at].job, before, after, rings)
     for i in range(rings):
         _update(arrays, state, state.changed_rings[i])
     counters[CHANGED_LINKS] = counters[CHANGED_RINGS] = 0
@@ -225,6 +228,8 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
         return
     if ring.bandwidth == UNKNOWN and arrays.sharing == BY_RING:
         ring.bandwidth = bandwidth_by_ring(arrays, state, index)
+    elif ring.bandwidth == UNKNOWN and len(arrays.sensitivity) > 1:
+        ring.bandwidth = room_by_class(arrays, state, index)
     elif ring.bandwidth == UNKNOWN:
         first = arrays.member_at[index]
         bandwidth = state.links[state.members[first].link].share

@@ -164,6 +164,8 @@ def save(instance: InstanceArrays, schedule: PartialSchedule) -> None:
     if instance.engine.sharing != BY_COUNT:
         for i in range(len(state.load)):
             to.load[i] = state.load[i]
+        for i in range(len(state.settled_load)):
+            to.settled_load[i] = state.settled_load[i]
         for job in range(len(state.duty)):
             to.duty[job] = state.duty[job]
 

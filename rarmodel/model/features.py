@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.network_pressures import FIELDS
 from rarmodel.schema.problems import place_of
 from rarmodel.schema.resources import uses_of
 
@@ -56,6 +57,14 @@ def _resources(instance: Instance) -> str | None:
     return None
 
 
+def _network_pressures(instance: Instance) -> str | None:
+    for i, job in enumerate(instance.jobs):
+        for field in FIELDS:
+            if getattr(job, field) is not None:
+                return f"jobs[{i}].{field}"
+    return None
+
+
 def _own_rates(instance: Instance) -> str | None:
     servers = enumerate(instance.cluster.servers)
     own = (i for i, server in servers if server.intra_server_gbps is not None)
@@ -82,6 +91,7 @@ DUTY = Feature(
     "contention by duty",
     lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
 )
+NETWORK_PRESSURES = Feature("network pressures", _network_pressures)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
 
 OBJECTIVES = Feature(
@@ -105,6 +115,7 @@ FEATURES = (
     QUOTAS,
     RESOURCES,
     DUTY,
+    NETWORK_PRESSURES,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -112,7 +123,7 @@ FEATURES = (
 WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
 """Names of all but the objectives."""
 
-BY_DUTY = frozenset({DUTY.name})
+BY_DUTY = frozenset({DUTY.name, NETWORK_PRESSURES.name})
 """What most parts for the paper's problem handle beside it."""
 PAPER = BY_DUTY | {OBJECTIVES.name}
 """The paper's jobs and cluster, whatever the objective and the model of contention."""
@@ -128,7 +139,7 @@ PLACES = frozenset(
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
 
-ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name, DUTY.name}
+ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
 ALL = frozenset(feature.name for feature in FEATURES)
 
 

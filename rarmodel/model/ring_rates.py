@@ -11,10 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.base import BILLION
 
 from . import timing
 from .caching import once_per_instance
-from .sharing_rule import RingOnLinks, SharingRule
+from .sharing_rule import (
+    NO_PRESSURE,
+    RingOnLinks,
+    SharingRule,
+    pressure_of,
+    sensitivity_of,
+)
 
 
 class Pace(NamedTuple):
@@ -34,6 +41,8 @@ class Pace(NamedTuple):
         Length of a slot in seconds.
     iterations
         Training iterations that are left at slot 0.
+    pressure, sensitivity
+        How much its ring slows others down on links, and they it; see `RingOnLinks`.
     """
 
     size: int
@@ -43,10 +52,12 @@ class Pace(NamedTuple):
     overhead_ms_per_server: float
     slot_seconds: float
     iterations: int
+    pressure: int = NO_PRESSURE
+    sensitivity: int = BILLION
 
     def seconds(self, servers: int, gbps: float) -> float:
         """Time of an iteration in seconds on so many servers at a bandwidth, τ_j: (8)."""
-        _, bits, reduction, compute, overhead_ms, _, _ = self
+        _, bits, reduction, compute, overhead_ms, *_ = self
         overhead = timing.overhead_seconds(overhead_ms, servers)
         return timing.iteration_seconds(bits, gbps, reduction, overhead, compute)
 
@@ -54,9 +65,15 @@ class Pace(NamedTuple):
         """Seconds of an iteration without its exchange."""
         return self._replace(bits=0.0).seconds(servers, 1.0)
 
-    def weight(self, rule: SharingRule, servers: int, gbps: float) -> int:
-        """What the ring counts by a rule on links there, with a bandwidth when alone."""
-        return RingOnLinks((), self.bits, self.rest(servers)).weight(rule, gbps)
+    def on_links(self, links: tuple[int, ...], servers: int) -> RingOnLinks:
+        """The ring on so many servers, as a user of links."""
+        return RingOnLinks(links, self.bits, self.rest(servers), self.pressure, self.sensitivity)
+
+    def weight(
+        self, rule: SharingRule, servers: int, gbps: float, sensitivity: int = BILLION
+    ) -> int:
+        """What the ring counts on links there, with a bandwidth when alone; see `RingOnLinks`."""
+        return self.on_links((), servers).weight(rule, gbps, sensitivity)
 
     def speed(self, servers: int, gbps: float) -> int:
         """Iterations per slot there, φ_j."""
@@ -94,6 +111,8 @@ def each_paces(instance: Instance) -> Iterator[Paces]:
             overhead_ms,
             slot_seconds,
             job.iterations_left,
+            pressure_of(job),
+            sensitivity_of(job),
         )
 
     for job in instance.jobs:

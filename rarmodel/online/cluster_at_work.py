@@ -13,7 +13,7 @@ from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segmented_runs import within_speeds, work_of
 from rarmodel.lists.capacity_profile import capacity_profile
-from rarmodel.model.link_shares import bandwidths
+from rarmodel.model.link_shares import bandwidths, sensitivities
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.ring_rates import Pace, pace
 from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
@@ -296,9 +296,12 @@ class WorkingCluster:
         one = self._pace(k, ring)
         links = self.tree.links_used(ring)
         rule = sharing_rule(self.instance.contention)
-        weight = one.weight(rule, len(ring), min(self._arrays.gbps[link] for link in links))
+        alone = min(self._arrays.gbps[link] for link in links)
+        weights = [one.weight(rule, len(ring), alone, to) for to in sensitivities(self.instance)]
+        weight, column = np.array(weights, np.int64), self._arrays.class_of[self.jobs.index[k]]
         lost, gbps = rings.part_lost(
-            self._arrays, self._state, servers, workers, size, weight, *self._scratch
+            *(self._arrays, self._state, servers, workers, size, weight, int(column)),
+            *self._scratch,
         )
         return lost, one.speed(len(ring), gbps) / int(self.jobs.speed[k])
 
@@ -324,7 +327,7 @@ class WorkingCluster:
 
     def _on_links(self, one: Pace, ring: Ring) -> RingOnLinks | None:
         links = self.tree.links_used(ring)
-        return RingOnLinks(links, one.bits, one.rest(len(ring))) if links else None
+        return one.on_links(links, len(ring)) if links else None
 
     def _hold(self, stay: Stay) -> None:
         k = stay.job

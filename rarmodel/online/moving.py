@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.model.lone import within_gbps
-from rarmodel.model.sharing_rule import sharing_rule
+from rarmodel.model.sharing_rule import sensitivity_of, sharing_rule
 
 from .cluster_at_work import WorkingCluster
 from .idle_capacity import Ring
@@ -41,7 +41,7 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     if asked.fewest > 1:
         few = []
     several = replace(asked, fewest=max(2, asked.fewest))
-    ways = [*few, *((servers, several) for servers in _joined(cluster))]
+    ways = [*few, *((servers, several) for servers in _joined(cluster, k))]
     for allowed in asked.each_allowed():
         for servers, way in ways:
             if way.fewest > way.most:
@@ -63,8 +63,8 @@ def _of_rates(cluster: WorkingCluster) -> Iterator[Truths]:
         yield rates >= rate
 
 
-def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
-    """Servers that are joined by links of a share or more, the greatest share first.
+def _joined(cluster: WorkingCluster, k: int) -> Iterator[Truths]:
+    """Servers that are joined by links of a share or more for a job, the greatest share first.
 
     Of equal shares, those with the first server of the cluster come first.
     """
@@ -73,7 +73,7 @@ def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     nodes = {node for link in tree.links for node in (link.node, link.parent)}
     group = {node: {node} for node in nodes}
-    shares = zip(_shares(cluster), tree.links, strict=True)
+    shares = zip(_shares(cluster, k), tree.links, strict=True)
     ordered = sorted(shares, key=lambda one: -one[0])
     for _, links in groupby(ordered, key=lambda one: one[0]):
         grown = []
@@ -90,12 +90,14 @@ def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
             yield servers
 
 
-def _shares(cluster: WorkingCluster) -> list[float]:
-    """(links) What one more ring would have of each link, in Gbit/s."""
+def _shares(cluster: WorkingCluster, k: int) -> list[float]:
+    """(links) What the ring of a job would have of each link as one more, in Gbit/s."""
     contention, links = cluster.instance.contention, cluster.tree.links
+    sensitivity = sensitivity_of(cluster.instance.jobs[int(cluster.jobs.index[k])])
     rule, load = sharing_rule(contention), [0] * len(links)
     for ring in cluster.linked.values():
-        weight = ring.weight(rule, min(links[link].gbps for link in ring.links))
+        alone = min(links[link].gbps for link in ring.links)
+        weight = ring.weight(rule, alone, sensitivity)
         for link in ring.links:
             load[link] += weight
     return [rule.share(contention, link.gbps, n) for link, n in zip(links, load, strict=True)]

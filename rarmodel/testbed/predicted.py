@@ -69,7 +69,10 @@ def predicted(
         running = [number for number in start if number not in completion]
         seconds = {number: parts[number].rest for number in running}
         linked = [number for number in running if parts[number].links]
-        rings = [RingOnLinks(p.links, p.pace.bits, p.rest) for p in map(parts.__getitem__, linked)]
+        rings = [
+            RingOnLinks(p.links, p.pace.bits, p.rest, p.pace.pressure, p.pace.sensitivity)
+            for p in map(parts.__getitem__, linked)
+        ]
         for number, ring, share in zip(
             linked, rings, bandwidths(contention, gbps, rings), strict=True
         ):

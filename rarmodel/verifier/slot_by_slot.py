@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from rarmodel.model import timing
 from rarmodel.model.interruptions import checkpoint_interval, kept_iterations
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.model.topology import topology
 from rarmodel.schema import Cluster, Instance
 
@@ -82,7 +82,10 @@ def _states(
     terms = {i: _terms(instance, runs[i]) for i in in_order}
     used = {i: tree.links_used(runs[i].workers) for i in in_order}
     rings = {
-        i: RingOnLinks(used[i], bits, timing.iteration_seconds(0.0, 1.0, *rest))
+        i: RingOnLinks(
+            *(used[i], bits, timing.iteration_seconds(0.0, 1.0, *rest)),
+            *(pressure_of(runs[i].job), sensitivity_of(runs[i].job)),
+        )
         for i, (bits, *rest) in terms.items()
         if used[i]
     }

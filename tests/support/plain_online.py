@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rarmodel.model import timing
 from rarmodel.model.extremes import job_extremes
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -101,7 +101,9 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
             for j, workers in some.items()
         }
         rings = [
-            RingOnLinks(links[j], bits, sum(rest)) for j, (bits, *rest) in terms.items() if links[j]
+            RingOnLinks(*(links[j], bits, sum(rest)), pressure_of(jobs[j]), sensitivity_of(jobs[j]))
+            for j, (bits, *rest) in terms.items()
+            if links[j]
         ]
         shares = iter(bandwidths(instance.contention, [link.gbps for link in tree.links], rings))
         gbps, speeds = {}, {}

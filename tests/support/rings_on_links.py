@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from rarmodel.model import RingOnLinks
-from rarmodel.model.sharing_rule import DUTY
+from rarmodel.model.sharing_rule import DUTY, NO_PRESSURE
 from rarmodel.schema import Contention
+from rarmodel.schema.base import BILLION
 
 LINKS = 4
 
@@ -35,6 +36,8 @@ RINGS = st.lists(
         st.sets(st.integers(0, LINKS - 1), min_size=1).map(lambda links: tuple(sorted(links))),
         st.floats(1e3, 1e11),
         st.floats(0.0, 100.0),
+        st.just(NO_PRESSURE),
+        st.just(BILLION),
     ),
     min_size=1,
     max_size=6,

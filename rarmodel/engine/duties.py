@@ -16,9 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from rarmodel.model.sharing_rule import NO_PRESSURE
-
-from .arrays import BY_RING, ROOM, UNKNOWN, Arrays, State
+from .arrays import BY_RING, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
     felt_units,
@@ -51,40 +49,46 @@ def duty_at(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
 @_inner
 def load_links(arrays: Arrays, state: State, job: int) -> None:
     """Add what a ring that has joined its links counts there to their loads."""
-    ring, first, classes = state.rings[job], arrays.member_at[job], len(arrays.sensitivity)
+    ring, first = state.rings[job], arrays.member_at[job]
     gbps = arrays.gbps[state.members[first].link]
     for number in range(first + 1, first + ring.links):
         gbps = min(gbps, arrays.gbps[state.members[number].link])
     duty = duty_at(arrays, ring.mode, ring.servers, gbps)
-    for column in range(classes):
-        own = arrays.pressed[job * classes + column]
-        if own == NO_PRESSURE:
-            own = felt_units(duty, arrays.sensitivity[column])
-        state.duty[job * classes + column] = own
+    for column in range(arrays.classes):
+        own = arrays.felt[job * arrays.classes + column]
+        if own < 0:
+            own = felt_units(duty, -1 - own)
+        state.duty[job * arrays.classes + column] = own
         for number in range(first, first + ring.links):
-            state.load[state.members[number].link * classes + column] += own
+            state.load[NOW, state.members[number].link * arrays.classes + column] += own
 
 
 @_inner
 def unload_link(arrays: Arrays, state: State, job: int, link: int) -> None:
     """Take what a ring counts off the load of a link."""
-    classes = len(arrays.sensitivity)
-    for column in range(classes):
-        state.load[link * classes + column] -= state.duty[job * classes + column]
+    for column in range(arrays.classes):
+        own = state.duty[job * arrays.classes + column]
+        state.load[NOW, link * arrays.classes + column] -= own
+
+
+@_inner
+def column_of(arrays: Arrays, state: State, job: int) -> int:
+    """The class of a job's ring."""
+    return int(arrays.modes[state.rings[job].mode].column)
 
 
 @_inner
 def load_beside(arrays: Arrays, state: State, job: int, link: int) -> int:
     """What a ring meets on a link of its own: what the others there count to it."""
-    classes, column = len(arrays.sensitivity), arrays.class_of[job]
-    own = state.duty[job * classes + column]
-    return int(state.load[link * classes + column] - own)
+    column = column_of(arrays, state, job)
+    own = state.duty[job * arrays.classes + column]
+    return int(state.load[NOW, link * arrays.classes + column] - own)
 
 
 @_inner
 def share_of(arrays: Arrays, state: State, job: int, link: int, room: float) -> float:
-    """What a ring on a link gets in Gbit/s where the link's `share` is `ROOM − load`."""
-    own = state.duty[job * len(arrays.sensitivity) + arrays.class_of[job]]
+    """What a ring on a link gets in Gbit/s where `ROOM − load` of its class is so much."""
+    own = state.duty[job * arrays.classes + column_of(arrays, state, job)]
     return share(arrays, link, int(ROOM - room) - own)
 
 
@@ -105,56 +109,35 @@ def note(state: State, job: int, before: float, after: float, changed: int) -> i
 
 
 @_inner
-def note_by_ring(
-    arrays: Arrays, state: State, index: int, before: float, after: float, changed: int
-) -> int:
-    """Note the rings of a link whose share has changed, BY_RING; see `note`."""
-    link = state.links[index]
-    for at in range(link.row, link.row + link.rings):
-        job = state.row[at].job
-        was = share_of(arrays, state, job, index, before)
-        becomes = share_of(arrays, state, job, index, after)
-        changed = note(state, job, was, becomes, changed)
-    return changed
+def note_by_ring(arrays: Arrays, state: State, index: int, changed: int) -> int:
+    """Note the rings of a link whose loads have changed, BY_CLASS and BY_RING; see `note`.
 
-
-@_inner
-def note_by_class(arrays: Arrays, state: State, index: int, changed: int) -> int:
-    """Note the rings of a link whose loads have changed, with several classes; see `note`.
-
-    A ring compares the loads of its own class: what it counts itself does not change.
+    A ring compares the loads of its own class, as what it counts itself does not change.
     """
-    link, classes = state.links[index], len(arrays.sensitivity)
+    link, first = state.links[index], index * arrays.classes
     for at in range(link.row, link.row + link.rings):
         job = state.row[at].job
-        place = index * classes + arrays.class_of[job]
-        before, after = ROOM - state.settled_load[place], ROOM - state.load[place]
+        place = first + column_of(arrays, state, job)
+        before, after = ROOM - state.load[SETTLED, place], ROOM - state.load[NOW, place]
         if before == after:
             continue
         if arrays.sharing == BY_RING:
             before = share_of(arrays, state, job, index, before)
             after = share_of(arrays, state, job, index, after)
         changed = note(state, job, before, after, changed)
-    for place in range(index * classes, (index + 1) * classes):
-        state.settled_load[place] = state.load[place]
+    for place in range(first, first + arrays.classes):
+        state.load[SETTLED, place] = state.load[NOW, place]
     return changed
 
 
 @_inner
-def room_by_class(arrays: Arrays, state: State, job: int) -> float:
-    """`ROOM − load` of the link of a ring that has the greatest load to its class."""
-    first, classes, least = arrays.member_at[job], len(arrays.sensitivity), ROOM
-    for number in range(first, first + state.rings[job].links):
-        place = state.members[number].link * classes + arrays.class_of[job]
-        least = min(least, ROOM - state.load[place])
-    return least
-
-
-@_inner
-def bandwidth_by_ring(arrays: Arrays, state: State, job: int) -> float:
-    """The least share of a ring on its links in Gbit/s."""
-    first, least = arrays.member_at[job], np.inf
+def least_by_ring(arrays: Arrays, state: State, job: int) -> float:
+    """The least share of a ring on its links: in Gbit/s BY_RING, and `ROOM − load` BY_CLASS."""
+    first, least, column = arrays.member_at[job], np.inf, column_of(arrays, state, job)
     for number in range(first, first + state.rings[job].links):
         link = state.members[number].link
-        least = min(least, share(arrays, link, load_beside(arrays, state, job, link)))
+        room = ROOM - state.load[NOW, link * arrays.classes + column]
+        if arrays.sharing == BY_RING:
+            room = share_of(arrays, state, job, link, room)
+        least = min(least, room)
     return float(least)

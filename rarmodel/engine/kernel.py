@@ -19,10 +19,11 @@ from functools import partial
 import numpy as np
 
 from .arrays import (
+    BY_CLASS,
     BY_COUNT,
-    BY_LOAD,
     BY_RING,
     NEVER,
+    NOW,
     NOWHERE,
     ROOM,
     UNKNOWN,
@@ -32,12 +33,10 @@ from .arrays import (
 )
 from .compilation import compiled
 from .duties import (
-    bandwidth_by_ring,
+    least_by_ring,
     load_links,
     note,
-    note_by_class,
     note_by_ring,
-    room_by_class,
     share_of,
     unload_link,
 )
@@ -67,7 +66,6 @@ def reset(arrays: Arrays, state: State) -> None:
             link.share = ROOM
     if arrays.sharing != BY_COUNT:
         state.load[:] = 0
-        state.settled_load[:] = 0
 
 
 @_inner
@@ -196,19 +194,16 @@ def _settle(arrays: Arrays, state: State) -> None:
         index = state.changed_links[i]
         link = state.links[index]
         link.changed = 0
-        if len(arrays.sensitivity) > 1:
-            rings = note_by_class(arrays, state, index, rings)
+        if arrays.sharing >= BY_CLASS:
+            rings = note_by_ring(arrays, state, index, rings)
             continue
         before = link.share
         if arrays.sharing == BY_COUNT:
             link.share = arrays.share[link.row + link.rings]
         else:
-            link.share = ROOM - state.load[index]
+            link.share = ROOM - state.load[NOW, index]
         after = link.share
         if before == after:
-            continue
-        if arrays.sharing == BY_RING:
-            rings = note_by_ring(arrays, state, index, before, after, rings)
             continue
         for at in range(link.row, link.row + link.rings):
             rings = note(state, state.row[at].job, before, after, rings)
@@ -226,10 +221,8 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
             ring.finish = now + arrays.packed[ring.mode]
             _heap_place(state, index)
         return
-    if ring.bandwidth == UNKNOWN and arrays.sharing == BY_RING:
-        ring.bandwidth = bandwidth_by_ring(arrays, state, index)
-    elif ring.bandwidth == UNKNOWN and len(arrays.sensitivity) > 1:
-        ring.bandwidth = room_by_class(arrays, state, index)
+    if ring.bandwidth == UNKNOWN and arrays.sharing >= BY_CLASS:
+        ring.bandwidth = least_by_ring(arrays, state, index)
     elif ring.bandwidth == UNKNOWN:
         first = arrays.member_at[index]
         bandwidth = state.links[state.members[first].link].share
@@ -261,7 +254,7 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
 def settled_gbps(arrays: Arrays, state: State, job: int) -> float:
     """Bandwidth of a ring on links in Gbit/s when speeds were last right, B_j."""
     settled = state.rings[job].settled
-    if arrays.sharing == BY_LOAD:
+    if BY_COUNT < arrays.sharing < BY_RING:
         return share_of(arrays, state, job, 0, settled)
     return float(settled)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rarmodel.engine import duties, formulas, kernel
 from rarmodel.engine import segmented_runs as segments
-from rarmodel.engine.arrays import BY_COUNT, UNKNOWN, Arrays, Floats, Ints, State
+from rarmodel.engine.arrays import BY_COUNT, NOW, UNKNOWN, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes, mode_of
 from rarmodel.engine.segmented_runs import Work
@@ -134,14 +134,15 @@ def part_lost(
             continue
         share = arrays.share[link.row + link.rings + 1]
         if arrays.sharing != BY_COUNT:
-            load = state.load[index * len(weight) + column]
+            load = state.load[NOW, index * arrays.classes + column]
             share = duties.share(arrays, index, load)
         own = min(own, share)
         for at in range(link.row, link.row + link.rings):
             job = state.row[at].job
             if arrays.sharing != BY_COUNT:
                 others = duties.load_beside(arrays, state, job, index)
-                share = duties.share(arrays, index, others + weight[arrays.class_of[job]])
+                more = weight[duties.column_of(arrays, state, job)]
+                share = duties.share(arrays, index, others + more)
             if share < kernel.settled_gbps(arrays, state, job):
                 if after[job] == 0.0:
                     met[count] = job

@@ -250,7 +250,7 @@ def next_completion(arrays: Arrays, options: Options, tree: Tree, level: int) ->
 @_inner
 def _share(arrays: Arrays, options: Options, tree: Tree, level: int, job: int, link: int) -> float:
     """What a ring gets of a link in Gbit/s."""
-    column = arrays.class_of[options.job[job]]
+    column = arrays.modes[options.job[job]].column
     load = tree.rings[level, 0, link * options.weight.shape[1] + column]
     if arrays.sharing == BY_COUNT:
         return float(arrays.share[arrays.row_at[link] + load])

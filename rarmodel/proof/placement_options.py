@@ -89,7 +89,7 @@ def options_of(
             [
                 (
                     arrays.modes[j].tobytes(),
-                    (plain_pace(instance, j).pressure, plain_pace(instance, j).sensitivity),
+                    plain_pace(instance, j).pressure,
                     tuple(way.slots for way in rated[j]),
                     max(0, instance.jobs[j].release),
                     tuple(row[j] for row in terms),

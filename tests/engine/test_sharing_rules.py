@@ -16,7 +16,7 @@ from pressed import pressed
 from random_instances import instances, random_workers
 
 from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
-from rarmodel.engine.arrays import BY_LOAD, BY_RING, arrays_of
+from rarmodel.engine.arrays import BY_CLASS, BY_LOAD, BY_RING, arrays_of
 from rarmodel.model import bandwidths, best_share, topology, worst_share
 from rarmodel.model.sharing_rule import DUTY, RULES, RingOnLinks, SharingRule, duty_units
 from rarmodel.schema import Instance
@@ -161,9 +161,11 @@ def test_loads_have_a_column_for_each_sensitivity_of_a_ring() -> None:
         jobs[j] = jobs[j].model_copy(update={"network_sensitivity": sensitivity})
     arrays = arrays_of(plain.model_copy(update={"jobs": tuple(jobs)}))
     few = sorted({jobs[j].network_sensitivity or 0.0 for j in rings})
-    assert (arrays.sensitivity / 1e9).tolist() == few
-    assert all(few[arrays.class_of[j]] == jobs[j].network_sensitivity for j in rings)
-    assert arrays.sharing == BY_LOAD
+    assert arrays.classes == len(few)
+    assert all(few[arrays.modes["column"][j]] == jobs[j].network_sensitivity for j in rings)
+    felt = arrays.felt.reshape(len(jobs), -1)
+    assert ((-1 - felt) / 1e9).tolist() == [few] * len(jobs)
+    assert arrays.sharing == BY_CLASS
 
 
 @settings(max_examples=60, deadline=None)

@@ -40,6 +40,7 @@ from rarmodel.model.features import (
     BY_DUTY,
     CAPS,
     OBJECTIVES,
+    OVERLAP,
     RUNNING_JOBS,
     SERVER_LISTS,
     SERVER_RATES,
@@ -125,7 +126,7 @@ RAR_DDLS = Formulation.composed(
     handles=(
         WINDOWS
         | CAPS
-        | BY_DUTY
+        | (BY_DUTY - {OVERLAP.name})  # Its (8) is a sum.
         | {SERVER_LISTS.name, RUNNING_JOBS.name, SERVER_RATES.name, OBJECTIVES.name}
     ),
 )

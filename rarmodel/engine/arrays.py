@@ -45,6 +45,7 @@ JOB = np.dtype(
         ("bits", np.float64),  # that a worker exchanges in an iteration
         ("reduction", np.float64),  # seconds in an iteration
         ("compute", np.float64),  # seconds of forward and backward pass in an iteration
+        ("latency", np.float64),  # seconds of latency in an iteration
     ]
 )
 """What a job is in one of its modes: ring size, slowest type of GPU, rate within its server."""
@@ -127,6 +128,10 @@ class Arrays(NamedTuple):
     """ξ1."""
     alpha: float
     """Cost of each further ring beyond its share, α."""
+    cards: Ints
+    """(servers) Network cards of each server, n_s; empty if none has several."""
+    overlap: float
+    """How far the exchange overlaps with forward and backward pass, γ."""
     gbps: Floats
     """(links) Rate of each link in Gbit/s."""
 
@@ -162,6 +167,8 @@ class State(NamedTuple):
     """(jobs) Unless rings are alike: what each ring on links counts there."""
     load: Ints
     """(links) Unless rings are alike: the sum of what the rings on each link count."""
+    reach: Floats
+    """(jobs) The most in Gbit/s that network cards let each ring on links have; or empty."""
 
 
 def arrays_of(instance: Instance) -> Arrays:
@@ -194,6 +201,10 @@ def arrays_of(instance: Instance) -> Arrays:
         sharing=_sharing(instance),
         concurrency=contention.concurrency,
         alpha=contention.degradation.alpha,
+        cards=np.array(
+            [server.network_cards for server in cluster.servers] if tree.has_cards else [], np.int64
+        ),
+        overlap=contention.overlap,
         gbps=np.array([link.gbps for link in tree.links], np.float64),
     )
 
@@ -213,7 +224,7 @@ def _modes(instance: Instance) -> tuple[Records, Ints]:
         modes = np.zeros(len(instance.jobs), JOB)
         seconds = np.zeros(len(modes))
         for jobs, pace in found:
-            for name in ("iterations", "bits", "reduction", "compute"):
+            for name in ("iterations", "bits", "reduction", "compute", "latency"):
                 modes[name][jobs] = getattr(pace, name)
             modes["gpus"][jobs] = pace.size
             seconds[jobs] = pace.seconds(1, rates[0])
@@ -222,7 +233,10 @@ def _modes(instance: Instance) -> tuple[Records, Ints]:
         slots = [timing.slots_needed(left, speed) if speed else NEVER for left, speed in pairs]
         return modes, np.array(slots, np.int64)
     rows = [
-        (pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute, pace.slots(1, gbps))
+        (
+            *(pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute, pace.latency),
+            pace.slots(1, gbps),
+        )
         for pace, gbps in rows_of(instance)
     ]
     *fields, alone = zip(*rows, strict=True)
@@ -248,6 +262,7 @@ def new_state(arrays: Arrays) -> State:
         busy=np.zeros(len(arrays.server_gpus), np.int64),
         duty=np.zeros(jobs, np.int64),
         load=np.zeros(links, np.int64),
+        reach=np.zeros(jobs if len(arrays.cards) else 0),
     )
     state.links["row"] = arrays.row_at[:-1]
     return state

@@ -16,7 +16,7 @@ import numpy as np
 from .arrays import ROOM, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
-    iteration_seconds,
+    exchange_seconds,
     level,
     linear_degradation,
     overhead_seconds,
@@ -37,9 +37,9 @@ def share(arrays: Arrays, link: int, others: int) -> float:
 def duty_at(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
     """Duty of a ring in a mode on so many servers at a bandwidth."""
     job = arrays.modes[mode]
-    overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
-    rest = iteration_seconds(0.0, 1.0, job.reduction, overhead, job.compute)
-    return weight(iteration_seconds(job.bits, gbps, 0.0, 0.0, 0.0), rest)
+    rest = job.reduction + overhead_seconds(arrays.overhead_ms_per_server, servers)
+    exchange = exchange_seconds(job.bits, gbps, job.latency)
+    return weight(exchange, rest, job.compute, arrays.overlap)
 
 
 @_inner
@@ -49,6 +49,8 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
     gbps = arrays.gbps[state.members[first].link]
     for number in range(first + 1, first + ring.links):
         gbps = min(gbps, arrays.gbps[state.members[number].link])
+    if len(arrays.cards) > 0:
+        gbps = min(gbps, state.reach[job])
     state.duty[job] = 0
     _set_duty(arrays, state, job, duty_at(arrays, ring.mode, ring.servers, gbps))
 

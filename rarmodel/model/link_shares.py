@@ -22,6 +22,8 @@ def bandwidths(
 ) -> list[float]:
     """Bandwidth of each ring in Gbit/s, B_j: its least share over the links that it uses.
 
+    It is no more than its network cards reach.
+
     Parameters
     ----------
     contention
@@ -38,7 +40,10 @@ def bandwidths(
         for link in ring.links:
             load[link] += own
     return [
-        min(rule.share(contention, gbps[link], load[link] - own) for link in ring.links)
+        min(
+            ring.most_gbps,
+            *(rule.share(contention, gbps[link], load[link] - own) for link in ring.links),
+        )
         for ring, own in zip(rings, weights, strict=True)
     ]
 
@@ -82,9 +87,11 @@ def _weight_ranges(instance: Instance) -> Iterator[tuple[int, int] | None]:
 
     A weight falls with the bandwidth alone and with all else in (8): so it is least on the most
     servers and the fastest links, and greatest on two servers and the slowest link.
+    Network cards may leave less than that.
     """
     rule = sharing_rule(instance.contention)
-    rates = [link.gbps for link in topology(instance.cluster).links]
+    tree = topology(instance.cluster)
+    rates = [link.gbps for link in tree.links]
     for job, own, allowed in zip(
         instance.jobs, each_paces(instance), allowed_servers(instance), strict=True
     ):
@@ -95,6 +102,9 @@ def _weight_ranges(instance: Instance) -> Iterator[tuple[int, int] | None]:
             pace.weight(rule, servers, gbps)
             for (size, _), pace in own.items()
             if size > 1 and rates
-            for servers, gbps in ((max(2, min(size, limit)), max(rates)), (2, min(rates)))
+            for servers, gbps in (
+                (max(2, min(size, limit)), max(rates)),
+                (2, min(*rates, tree.least_gbps)),
+            )
         ]
         yield (min(weights), max(weights)) if weights else None

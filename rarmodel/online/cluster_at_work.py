@@ -294,9 +294,8 @@ class WorkingCluster:
         servers, workers = _columns(ring)
         size = int(workers.sum())
         one = self._pace(k, ring)
-        links = self.tree.links_used(ring)
         rule = sharing_rule(self.instance.contention)
-        weight = one.weight(rule, len(ring), min(self._arrays.gbps[link] for link in links))
+        weight = one.weight(rule, len(ring), self.tree.lone_gbps(ring))
         lost, gbps = rings.part_lost(
             self._arrays, self._state, servers, workers, size, weight, *self._scratch
         )
@@ -324,7 +323,7 @@ class WorkingCluster:
 
     def _on_links(self, one: Pace, ring: Ring) -> RingOnLinks | None:
         links = self.tree.links_used(ring)
-        return RingOnLinks(links, one.bits, one.rest(len(ring))) if links else None
+        return one.on_links(links, len(ring), self.tree.cards_gbps(ring)) if links else None
 
     def _hold(self, stay: Stay) -> None:
         k = stay.job

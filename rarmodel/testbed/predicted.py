@@ -73,7 +73,7 @@ def predicted(
         for number, ring, share in zip(
             linked, rings, bandwidths(contention, gbps, rings), strict=True
         ):
-            seconds[number] = iteration_seconds(ring.bits, share, 0.0, 0.0, ring.rest)
+            seconds[number] = iteration_seconds(ring.bits, share, 0.0, 0.0, 0.0, ring.rest, 1.0)
         step = min(left[number] * seconds[number] for number in running)
         now += step
         for number in running:

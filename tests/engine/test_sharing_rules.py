@@ -26,7 +26,7 @@ ANY_RULE = st.sampled_from([*RULES])
 AT_MOST_TWO = SharingRule(
     name="at-most-two",
     text="a ring meets one other at most",
-    weight=lambda _exchange, _rest: 1,
+    weight=lambda _exchange, _rest, _compute, _overlap: 1,
     level=lambda concurrency, others: concurrency * min(others + 1, 2),
     equal_weights=True,
 )
@@ -34,7 +34,7 @@ AT_MOST_TWO = SharingRule(
 HALF_DUTY = SharingRule(
     name="half-duty",
     text="a ring counts half of the time in which it exchanges",
-    weight=lambda exchange, rest: duty_units(exchange, rest) // 2,
+    weight=lambda *seconds: duty_units(*seconds) // 2,
     level=DUTY.level,
     equal_weights=False,
 )

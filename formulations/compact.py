@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import ALL_BUT_PREEMPTION, CARDS
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
@@ -135,5 +135,5 @@ COMPACT = Formulation.composed(
     unfit=_unfit,
     model_class="linear",
     reads=frozenset(),
-    handles=ALL_BUT_PREEMPTION,
+    handles=ALL_BUT_PREEMPTION - {CARDS.name},  # A shape does not know its workers.
 )

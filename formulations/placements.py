@@ -284,7 +284,7 @@ def rating_of(
     """Rate a placement; None if the job makes no progress in it even alone."""
     pace = scope.pace_on(job, workers)
     if links:
-        gbps = min(scope.links[link].gbps for link in links)
+        gbps = scope.lone_gbps(workers)
     else:
         (server,) = workers
         gbps = within_gbps(scope.instance.cluster, scope.server_index[server])

@@ -42,6 +42,7 @@ from rarmodel.model.features import (
     BY_DUTY,
     CAPS,
     OBJECTIVES,
+    OVERLAP,
     RUNNING_JOBS,
     SERVER_LISTS,
     SERVER_RATES,
@@ -128,7 +129,7 @@ RAR_DDLS = Formulation.composed(
     handles=(
         WINDOWS
         | CAPS
-        | BY_DUTY
+        | (BY_DUTY - {OVERLAP.name})  # Its (8) is a sum.
         | {SERVER_LISTS.name, RUNNING_JOBS.name, SERVER_RATES.name, OBJECTIVES.name}
     ),
 )

@@ -122,6 +122,10 @@ class Scope:
             return found
         return found._replace(iterations=left_if_moved(self.instance, self.jobs[job]))
 
+    def lone_gbps(self, workers: Mapping[str, int]) -> float:
+        """Bandwidth in Gbit/s of a ring on several servers that is alone: workers by server."""
+        return self.tree.lone_gbps({self.server_index[s]: n for s, n in workers.items()})
+
     @cached_property
     def windows(self) -> dict[str, Window]:
         """By job: the slots in which it can be active."""

@@ -48,6 +48,7 @@ JOB = np.dtype(
         ("bits", np.float64),  # that a worker exchanges in an iteration
         ("reduction", np.float64),  # seconds in an iteration
         ("compute", np.float64),  # seconds of forward and backward pass in an iteration
+        ("latency", np.float64),  # seconds of latency in an iteration
         ("column", np.int64),  # class of its ring, by its sensitivity
     ]
 )
@@ -131,6 +132,10 @@ class Arrays(NamedTuple):
     """ξ1."""
     alpha: float
     """Cost of each further ring beyond its share, α."""
+    cards: Ints
+    """(servers) Network cards of each server, n_s; empty if none has several."""
+    overlap: float
+    """How far the exchange overlaps with forward and backward pass, γ."""
     gbps: Floats
     """(links) Rate of each link in Gbit/s."""
     classes: int
@@ -173,6 +178,8 @@ class State(NamedTuple):
     load: Ints
     """(2, links × classes) Unless rings are alike: the sum of what the rings on each link count,
     NOW; and BY_CLASS and BY_RING, when speeds were last right, SETTLED."""
+    reach: Floats
+    """(jobs) The most in Gbit/s that network cards let each ring on links have; or empty."""
 
 
 def arrays_of(instance: Instance) -> Arrays:
@@ -205,6 +212,10 @@ def arrays_of(instance: Instance) -> Arrays:
         sharing=_sharing(instance),
         concurrency=contention.concurrency,
         alpha=contention.degradation.alpha,
+        cards=np.array(
+            [server.network_cards for server in cluster.servers] if tree.has_cards else [], np.int64
+        ),
+        overlap=contention.overlap,
         gbps=np.array([link.gbps for link in tree.links], np.float64),
         classes=len(sensitivities(instance)),
         felt=_felt(instance),
@@ -241,7 +252,7 @@ def _modes(instance: Instance) -> tuple[Records, Ints]:
         modes = np.zeros(len(instance.jobs), JOB)
         seconds = np.zeros(len(modes))
         for jobs, pace in found:
-            for name in ("iterations", "bits", "reduction", "compute"):
+            for name in ("iterations", "bits", "reduction", "compute", "latency"):
                 modes[name][jobs] = getattr(pace, name)
             modes["gpus"][jobs] = pace.size
             modes["column"][jobs] = [classes[j] for j in jobs]
@@ -253,7 +264,7 @@ def _modes(instance: Instance) -> tuple[Records, Ints]:
     column = {sensitivity: k for k, sensitivity in enumerate(sensitivities(instance))}
     rows = [
         (
-            *(pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute),
+            *(pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute, pace.latency),
             column.get(pace.sensitivity, 0),  # That of a job that uses no links makes no class.
             pace.slots(1, gbps),
         )
@@ -283,6 +294,7 @@ def new_state(arrays: Arrays) -> State:
         busy=np.zeros(len(arrays.server_gpus), np.int64),
         duty=np.zeros(jobs * arrays.classes, np.int64),
         load=np.zeros((2, columns), np.int64),
+        reach=np.zeros(jobs if len(arrays.cards) else 0),
     )
     state.links["row"] = arrays.row_at[:-1]
     return state

@@ -19,8 +19,8 @@ import numpy as np
 from .arrays import BY_RING, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
+    exchange_seconds,
     felt_units,
-    iteration_seconds,
     level,
     linear_degradation,
     overhead_seconds,
@@ -41,9 +41,9 @@ def share(arrays: Arrays, link: int, others: int) -> float:
 def duty_at(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
     """Duty of a ring in a mode on so many servers at a bandwidth."""
     job = arrays.modes[mode]
-    overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
-    rest = iteration_seconds(0.0, 1.0, job.reduction, overhead, job.compute)
-    return weight(iteration_seconds(job.bits, gbps, 0.0, 0.0, 0.0), rest)
+    rest = job.reduction + overhead_seconds(arrays.overhead_ms_per_server, servers)
+    exchange = exchange_seconds(job.bits, gbps, job.latency)
+    return weight(exchange, rest, job.compute, arrays.overlap)
 
 
 @_inner
@@ -53,6 +53,8 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
     gbps = arrays.gbps[state.members[first].link]
     for number in range(first + 1, first + ring.links):
         gbps = min(gbps, arrays.gbps[state.members[number].link])
+    if len(arrays.cards) > 0:
+        gbps = min(gbps, state.reach[job])
     duty = duty_at(arrays, ring.mode, ring.servers, gbps)
     for column in range(arrays.classes):
         own = arrays.felt[job * arrays.classes + column]

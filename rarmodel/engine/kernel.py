@@ -40,7 +40,7 @@ from .duties import (
     share_of,
     unload_link,
 )
-from .formulas import iteration_seconds, overhead_seconds, slots_needed, speed
+from .formulas import cards_gbps, iteration_seconds, overhead_seconds, slots_needed, speed
 
 _inner = partial(compiled, inner=True)
 
@@ -108,8 +108,21 @@ def start(
         if link.below < arrays.modes[mode].gpus:  # workers below and above: the ring uses the link
             _join(arrays, state, job, state.touched[i])
         link.below = 0
+    if len(arrays.cards) > 0:
+        state.reach[job] = reach_of(arrays, servers, workers, servers_used)
     if arrays.sharing != BY_COUNT:
         load_links(arrays, state, job)
+
+
+@_inner
+def reach_of(arrays: Arrays, servers: Ints, workers: Ints, servers_used: int) -> float:
+    """The most in Gbit/s that network cards let a ring on several servers have."""
+    reach = np.inf
+    for i in range(servers_used):
+        server = servers[i]
+        gbps = arrays.gbps[arrays.path[arrays.path_at[server]]]
+        reach = min(reach, cards_gbps(gbps, workers[i], arrays.cards[server]))
+    return reach
 
 
 @_inner
@@ -233,10 +246,7 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
         return
     ring.settled = ring.bandwidth
     gbps = settled_gbps(arrays, state, index)
-    job = arrays.modes[ring.mode]
-    overhead = overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
-    seconds = iteration_seconds(job.bits, gbps, job.reduction, overhead, job.compute)
-    new_speed = speed(arrays.slot_seconds, seconds)
+    new_speed = speed(arrays.slot_seconds, seconds_at(arrays, state, index, gbps))
     if new_speed == ring.speed:
         return
     ring.remaining -= ring.speed * (now - ring.since)
@@ -251,8 +261,27 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
 
 
 @_inner
+def seconds_at(arrays: Arrays, state: State, job: int, gbps: float) -> float:
+    """Time of an iteration of a ring on links that leave it a bandwidth, τ_j: (8)."""
+    ring = state.rings[job]
+    if len(arrays.cards) > 0:
+        gbps = min(gbps, state.reach[job])
+    return mode_seconds(arrays, ring.mode, ring.servers, gbps)
+
+
+@_inner
+def mode_seconds(arrays: Arrays, mode: int, servers: int, gbps: float) -> float:
+    """Time of an iteration in a mode on so many servers at a bandwidth, τ_j: (8)."""
+    job = arrays.modes[mode]
+    overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
+    return iteration_seconds(
+        job.bits, gbps, job.latency, job.reduction, overhead, job.compute, arrays.overlap
+    )
+
+
+@_inner
 def settled_gbps(arrays: Arrays, state: State, job: int) -> float:
-    """Bandwidth of a ring on links in Gbit/s when speeds were last right, B_j."""
+    """What links left a ring on them in Gbit/s when speeds were last right."""
     settled = state.rings[job].settled
     if BY_COUNT < arrays.sharing < BY_RING:
         return share_of(arrays, state, job, 0, settled)

@@ -167,6 +167,8 @@ def save(instance: InstanceArrays, schedule: PartialSchedule) -> None:
                 to.load[row, i] = state.load[row, i]
         for job in range(len(state.duty)):
             to.duty[job] = state.duty[job]
+    for job in range(len(state.reach)):
+        to.reach[job] = state.reach[job]
 
 
 @_inner

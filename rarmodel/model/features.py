@@ -71,6 +71,11 @@ def _own_rates(instance: Instance) -> str | None:
     return next((f"cluster.servers[{i}].intra_server_gbps" for i in own), None)
 
 
+def _cards(instance: Instance) -> str | None:
+    several = (i for i, one in enumerate(instance.cluster.servers) if one.network_cards > 1)
+    return next((f"cluster.servers[{i}].network_cards" for i in several), None)
+
+
 RELEASES = Feature("releases", _of_jobs("release", lambda job: job.release > 0))
 DEADLINES = Feature("deadlines", _of_jobs("deadline", lambda job: job.deadline is not None))
 DEPENDENCIES = Feature("dependencies", _of_jobs("after", lambda job: job.after))
@@ -92,6 +97,14 @@ DUTY = Feature(
     lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
 )
 NETWORK_PRESSURES = Feature("network pressures", _network_pressures)
+LATENCY = Feature(
+    "latency",
+    lambda instance: "contention.latency_ms" if instance.contention.latency_ms > 0 else None,
+)
+OVERLAP = Feature(
+    "overlap", lambda instance: "contention.overlap" if instance.contention.overlap > 1 else None
+)
+CARDS = Feature("network cards", _cards)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
 
 OBJECTIVES = Feature(
@@ -116,6 +129,9 @@ FEATURES = (
     RESOURCES,
     DUTY,
     NETWORK_PRESSURES,
+    LATENCY,
+    OVERLAP,
+    CARDS,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -123,16 +139,18 @@ FEATURES = (
 WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
 """Names of all but the objectives."""
 
-BY_DUTY = frozenset({DUTY.name, NETWORK_PRESSURES.name})
+TERMS = frozenset({LATENCY.name, OVERLAP.name})
+"""What makes (8) another number, and nothing else."""
+BY_DUTY = TERMS | {DUTY.name, NETWORK_PRESSURES.name}
 """What most parts for the paper's problem handle beside it."""
 PAPER = BY_DUTY | {OBJECTIVES.name}
-"""The paper's jobs and cluster, whatever the objective and the model of contention."""
+"""The paper's jobs and cluster, whatever the objective, the model of contention and its terms."""
 WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 """When jobs may run."""
 PLACES = frozenset(
     {
         *(SERVER_LISTS.name, SPREADS.name, LEVELS.name, RING_SIZES.name, GPU_TYPES.name),
-        *(RUNNING_JOBS.name, SERVER_RATES.name),
+        *(RUNNING_JOBS.name, SERVER_RATES.name, CARDS.name),
     }
 )
 """Where they may run, and how fast they are there."""

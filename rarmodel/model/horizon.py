@@ -194,7 +194,7 @@ def _ends_beside(instance: Instance, some: Collection[int]) -> dict[int, int | N
         types = [cluster.servers[s].gpu_type for s in workers]
         paces[j] = pace(instance, j, sum(workers.values()), types)
         if links := tree.links_used(workers):
-            rings[j] = paces[j].on_links(links, len(workers))
+            rings[j] = paces[j].on_links(links, len(workers), tree.cards_gbps(workers))
     slot = 0
     ends = dict[int, int | None].fromkeys(held)
     while left:

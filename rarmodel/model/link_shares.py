@@ -23,6 +23,8 @@ def bandwidths(
 ) -> list[float]:
     """Bandwidth of each ring in Gbit/s, B_j: its least share over the links that it uses.
 
+    It is no more than its network cards reach.
+
     Parameters
     ----------
     contention
@@ -45,7 +47,8 @@ def bandwidths(
         for i, (ring, own) in enumerate(zip(rings, weights, strict=True)):
             if ring.sensitivity == sensitivity:
                 found[i] = min(
-                    rule.share(contention, gbps[link], load[link] - own) for link in ring.links
+                    ring.most_gbps,
+                    *(rule.share(contention, gbps[link], load[link] - own) for link in ring.links),
                 )
     return found
 
@@ -128,11 +131,12 @@ def _weight_ranges(instance: Instance, sensitivity: int) -> Iterator[tuple[int, 
     """(jobs) Least and greatest weight of a ring between servers; None if there is no such ring.
 
     A weight falls with the bandwidth alone and with all else in (8): so it is least on the most
-    servers and the fastest links, and greatest on two servers and the slowest link. It does not
-    depend on them where the job has a pressure.
+    servers and the fastest links, and greatest on two servers and the slowest link. Network cards
+    may leave less than that. Of a job with a pressure nothing of this counts.
     """
     rule = sharing_rule(instance.contention)
-    rates = [link.gbps for link in topology(instance.cluster).links]
+    tree = topology(instance.cluster)
+    rates = [link.gbps for link in tree.links]
     for job, own, allowed in zip(
         instance.jobs, each_paces(instance), allowed_servers(instance), strict=True
     ):
@@ -143,6 +147,9 @@ def _weight_ranges(instance: Instance, sensitivity: int) -> Iterator[tuple[int, 
             pace.weight(rule, servers, gbps, sensitivity)
             for (size, _), pace in own.items()
             if size > 1 and rates
-            for servers, gbps in ((max(2, min(size, limit)), max(rates)), (2, min(rates)))
+            for servers, gbps in (
+                (max(2, min(size, limit)), max(rates)),
+                (2, min(*rates, tree.least_gbps)),
+            )
         ]
         yield (min(weights), max(weights)) if weights else None

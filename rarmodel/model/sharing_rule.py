@@ -25,13 +25,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import NamedTuple
 
 from rarmodel.schema import Contention, Job
 from rarmodel.schema.base import BILLION, exactly
 
 from .contention import contention_level, linear_degradation
-from .timing import iteration_seconds
+from .timing import exchange_seconds, overlapped_seconds
 
 UNITS = 2**20
 """The duty of a ring that does nothing but exchange."""
@@ -52,8 +53,9 @@ class SharingRule(NamedTuple):
         What the rule says, for readers.
     weight
         What a user counts: from the seconds of an iteration that it spends on the resource when
-        alone, and the seconds of all else. It never falls with the first, nor rises with the
-        second, to the last bit.
+        alone, the seconds of all else but forward and backward pass, those of the passes, and how
+        far these overlap with the first. It never falls with the first, nor rises with the second
+        and third, to the last bit.
     level
         Users that a user meets, itself included, k: from ξ1 and the load of the others. It never
         falls with the load, and is at most 1 without one.
@@ -64,7 +66,7 @@ class SharingRule(NamedTuple):
 
     name: str
     text: str
-    weight: Callable[[float, float], int]
+    weight: Callable[[float, float, float, float], int]
     level: Callable[[float, int], float]
     equal_weights: bool
 
@@ -78,7 +80,7 @@ class SharingRule(NamedTuple):
         return gbps / self.factor(contention, others)
 
 
-def _one(_exchange: float, _rest: float) -> int:
+def _one(_exchange: float, _rest: float, _compute: float, _overlap: float) -> int:
     """Each user weighs the same."""
     return 1
 
@@ -88,20 +90,30 @@ def rings_at_once(concurrency: float, others: int) -> float:
     return contention_level(concurrency, others + 1)
 
 
-def duty_units(exchange: float, rest: float) -> int:
-    """The part of an iteration that is exchange, `d = T/(T + c)`, rounded up to whole `UNITS`.
+def duty_units(exchange: float, rest: float, compute: float, overlap: float) -> int:
+    """The part of an iteration that is exchange, `d = T/τ`, rounded up to whole `UNITS`.
 
-    The form `1/(1 + c/T)` is monotone to the last bit: it never falls with the exchange, and never
-    rises with the rest.
+    Without overlap this is `T/(T + c)`, with c all else. The form `1/(1 + c/T)` is monotone to the
+    last bit: it never falls with the exchange, and never rises with the rest. So is `1/(τ/T)` with
+    overlap, where compute and exchange are taken relative to the exchange.
 
     Parameters
     ----------
     exchange
         Seconds of the exchange, T; 0 for a ring without one, whose duty is 0.
     rest
-        Seconds of all else in (8), c.
+        Seconds of reduction and overhead.
+    compute
+        Seconds of forward and backward pass.
+    overlap
+        How far these overlap with the exchange, γ; 1 if they do not.
     """
-    return math.ceil(UNITS / (1.0 + rest / exchange)) if exchange > 0.0 else 0
+    if exchange <= 0.0:
+        return 0
+    if overlap == 1.0:
+        return math.ceil(UNITS / (1.0 + (rest + compute) / exchange))
+    both = overlapped_seconds(compute / exchange, 1.0, overlap)
+    return math.ceil(UNITS / (both + rest / exchange))
 
 
 def felt_units(units: int, sensitivity: int) -> int:
@@ -198,7 +210,15 @@ class RingOnLinks(NamedTuple):
     bits
         Bits that a worker exchanges.
     rest
-        Seconds of all else in (8): reduction, overhead, and forward and backward pass.
+        Seconds of all else in (8) that does not overlap with the exchange: reduction and overhead.
+    compute
+        Seconds of forward and backward pass. Without overlap they may be part of the rest.
+    latency
+        Seconds of latency in an iteration.
+    overlap
+        How far the exchange overlaps with the passes, γ.
+    most_gbps
+        The most in Gbit/s that its network cards reach.
     pressure, sensitivity
         How much it slows others down, or `NO_PRESSURE`; how much they slow it down; in billionths.
     """
@@ -206,6 +226,10 @@ class RingOnLinks(NamedTuple):
     links: tuple[int, ...]
     bits: float
     rest: float
+    compute: float = 0.0
+    latency: float = 0.0
+    overlap: float = 1.0
+    most_gbps: float = inf
     pressure: int = NO_PRESSURE
     sensitivity: int = BILLION
 
@@ -217,11 +241,12 @@ class RingOnLinks(NamedTuple):
         rule
             The rule.
         gbps
-            Its bandwidth when alone.
+            What its links leave it when alone.
         sensitivity
             Sensitivity of the ring to which it counts so.
         """
         if self.pressure != NO_PRESSURE and not rule.equal_weights:
             return pressure_units(self.pressure, sensitivity)
-        own = rule.weight(iteration_seconds(self.bits, gbps, 0.0, 0.0, 0.0), self.rest)
+        exchange = exchange_seconds(self.bits, min(gbps, self.most_gbps), self.latency)
+        own = rule.weight(exchange, self.rest, self.compute, self.overlap)
         return own if rule.equal_weights else felt_units(own, sensitivity)

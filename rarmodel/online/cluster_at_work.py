@@ -294,9 +294,8 @@ class WorkingCluster:
         servers, workers = _columns(ring)
         size = int(workers.sum())
         one = self._pace(k, ring)
-        links = self.tree.links_used(ring)
         rule = sharing_rule(self.instance.contention)
-        alone = min(self._arrays.gbps[link] for link in links)
+        alone = self.tree.lone_gbps(ring)
         weights = [one.weight(rule, len(ring), alone, to) for to in sensitivities(self.instance)]
         weight = np.array(weights, np.int64)
         column = sensitivity_classes(self.instance)[int(self.jobs.index[k])]
@@ -328,7 +327,7 @@ class WorkingCluster:
 
     def _on_links(self, one: Pace, ring: Ring) -> RingOnLinks | None:
         links = self.tree.links_used(ring)
-        return one.on_links(links, len(ring)) if links else None
+        return one.on_links(links, len(ring), self.tree.cards_gbps(ring)) if links else None
 
     def _hold(self, stay: Stay) -> None:
         k = stay.job

@@ -118,6 +118,8 @@ def part_lost(
     kernel._settle(arrays, state)
     touched = count = 0
     own = np.inf
+    if len(arrays.cards) > 0:
+        own = kernel.reach_of(arrays, servers, workers, len(servers))
     for i in range(len(servers)):
         for p in range(arrays.path_at[servers[i]], arrays.path_at[servers[i] + 1]):
             link = state.links[arrays.path[p]]
@@ -152,11 +154,7 @@ def part_lost(
     lost = 0.0
     for i in range(count):
         ring = state.rings[met[i]]
-        mode = arrays.modes[ring.mode]
-        overhead = formulas.overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
-        seconds = formulas.iteration_seconds(
-            mode.bits, after[met[i]], mode.reduction, overhead, mode.compute
-        )
+        seconds = kernel.seconds_at(arrays, state, met[i], after[met[i]])
         after[met[i]] = 0.0
         if ring.speed > 0:
             lost += 1.0 - formulas.speed(arrays.slot_seconds, seconds) / ring.speed

@@ -29,7 +29,8 @@ from functools import partial
 from rarmodel.engine.arrays import BY_COUNT, NEVER, Arrays, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.duties import share
-from rarmodel.engine.formulas import iteration_seconds, overhead_seconds, slots_needed, speed
+from rarmodel.engine.formulas import slots_needed, speed
+from rarmodel.engine.kernel import mode_seconds
 
 from .known_states import known
 from .tree import LEVEL, SEEN, USED, WAITING, Options, Tree
@@ -264,10 +265,7 @@ def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) 
     for server in range(len(options.gpus)):
         if options.workers[option, server] > 0:
             servers += 1
-    one = arrays.modes[options.job[job]]
-    overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
-    seconds = iteration_seconds(one.bits, gbps, one.reduction, overhead, one.compute)
-    return speed(arrays.slot_seconds, seconds)
+    return speed(arrays.slot_seconds, mode_seconds(arrays, options.job[job], servers, gbps))
 
 
 @_inner

@@ -131,8 +131,7 @@ def _rated(
     rated = []
     for workers in ways:
         links = tree.links_used(workers)
-        rates = [float(arrays.gbps[link]) for link in links]
-        gbps = min(rates, default=instance.cluster.intra_server_gbps)
+        gbps = tree.lone_gbps(workers) if links else instance.cluster.intra_server_gbps
         if alone := pace.speed(len(workers), gbps):
             slots = timing.slots_needed(pace.iterations, alone)
             weights = [pace.weight(rule, len(workers), gbps, to) for to in sensitivities(instance)]

@@ -75,6 +75,18 @@ class Contention(Record):
     """By what another ring on a link counts: 1; or its duty, the part of an iteration in which it
     exchanges when alone."""
 
+    latency_ms: NonNegative = 0.0
+    """Time that each of the 2(w−1) steps of an exchange takes beside its bits in milliseconds, λ,
+    within a server too."""
+
+    overlap: Annotated[float, Field(strict=True, ge=1, le=1000, allow_inf_nan=False)] = 1.0
+    """How far exchange and passes overlap, γ: together they take `(c^γ + e^γ)^(1/γ)`, with 1 their
+    sum."""
+
+    def given(self) -> dict[str, Any]:
+        """The fields that are given, and the model."""
+        return {"model": self.model, **self.model_dump(exclude_unset=True)}
+
 
 class Preemption(Record):
     """Jobs may be interrupted, moved and, if they are moldable, resized."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 from random import Random
 
 import pytest
@@ -37,6 +37,7 @@ RINGS = st.lists(
         st.sets(st.integers(0, LINKS - 1), min_size=1).map(lambda links: tuple(sorted(links))),
         st.floats(1e3, 1e11),
         st.floats(0.0, 100.0),
+        *(st.just(0.0), st.just(0.0), st.just(1.0), st.just(inf)),
         st.just(NO_PRESSURE) | st.sampled_from([0, BILLION // 3, BILLION]) | FACTORS,
         st.sampled_from([0, BILLION // 3, BILLION]) | FACTORS,
     ),
@@ -74,7 +75,8 @@ def test_numbers_are_the_decimals_that_are_written() -> None:
 def ring(pressure: float | None = None, sensitivity: float = 1) -> RingOnLinks:
     """A ring that exchanges for 1 s at 1 Gbit/s, and computes for 1 s."""
     own = NO_PRESSURE if pressure is None else int(exactly(pressure) * BILLION)
-    return RingOnLinks((0,), 1e9, 1.0, own, int(exactly(sensitivity) * BILLION))
+    felt = int(exactly(sensitivity) * BILLION)
+    return RingOnLinks((0,), 1e9, 1.0, pressure=own, sensitivity=felt)
 
 
 def test_a_ring_meets_its_sensitivity_times_the_pressures_of_others() -> None:
@@ -115,7 +117,7 @@ def test_each_ring_meets_the_sum_of_products(
     units = []
     for one in rings:
         alone = min(gbps[link] for link in one.links)
-        own = RULES["duty"].weight(one.bits / (alone * 1e9), one.rest)
+        own = RULES["duty"].weight(one.bits / (alone * 1e9), one.rest, one.compute, one.overlap)
         pressed = one.pressure != NO_PRESSURE
         units.append(Fraction(one.pressure * UNITS, BILLION) if pressed else Fraction(own))
     for j, one in enumerate(rings):

@@ -17,12 +17,15 @@ from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of
 from rarmodel.model.features import (
+    CARDS,
     DEADLINES,
     DEPENDENCIES,
     DUTY,
     GPU_TYPES,
+    LATENCY,
     LEVELS,
     NETWORK_PRESSURES,
+    OVERLAP,
     PREEMPTION,
     QUOTAS,
     RELEASES,
@@ -46,7 +49,7 @@ OBJECTIVES = (
 WIDE = (
     *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
     *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY, LEVELS, RESOURCES),
-    NETWORK_PRESSURES,
+    *(LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES),
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
@@ -85,8 +88,9 @@ def random_wide(
             data["preemption"] = {"restore_seconds": slots * data["time"]["slot_seconds"]}
         for change in (_cluster, _jobs, _running, _interruptions):
             change(random, data, features)
+        # Terms take nothing from `random`: seeds go on to mean what they did without them.
+        with_terms(Random(repr(data["time"]["slot_seconds"])), data, features)
         if NETWORK_PRESSURES.name in features:
-            # From numbers of their own, as trees of tenants.
             give_pressures(Random(repr(data["time"]["slot_seconds"])), data)
         try:
             return parse_instance(data)
@@ -128,6 +132,17 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
             {"name": "alone", "capacity": 1},
             {"name": "power", "capacity": _capacity(random)},
         ]
+
+
+def with_terms(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    """The terms of section 20, by the names of features."""
+    if LATENCY.name in features:
+        data["contention"]["latency_ms"] = random.choice([0.5, 5.0, 50.0])
+    if OVERLAP.name in features:
+        data["contention"]["overlap"] = random.choice([1.2, 2.0, 3.7, 50.0])
+    if CARDS.name in features:
+        for server in data["cluster"]["servers"]:
+            server["network_cards"] = random.choice([1, 2, 2, 3, 4, 8])
 
 
 def _capacity(random: Random) -> Any:

@@ -209,6 +209,36 @@ def test_additions_that_ask_for_more_slots_than_there_are_are_said_to() -> None:
     assert "the additions ask for about" in found.stopped
 
 
+def test_search_under_caps_betters_an_admissible_schedule_that_is_near() -> None:
+    instance = rarmodel.generate("contention", seed=1, jobs=40)
+    longest = sorted(instance.jobs, key=lambda job: -job.size * job.iterations)
+    names = [job.name for job in longest[10:16]]
+    pairs = list(zip(names[::2], names[1::2], strict=True))
+    ranking = ranking_of(instance, exclusive, exclusive=pairs)
+    known = ranking.known
+    short = rarmodel.solve(instance, method="search", iterations=200, threads=1).schedule
+    assert short is not None
+    begin = ranking.ranked(short)
+    assert begin is not None
+    assert begin.violated
+    stated = with_resources(instance, learned_caps(ranking, begin, ranking.most))
+    assert stated is not None
+    kept = rarmodel.solve(stated, method="search", iterations=200, threads=1)
+    assert kept.schedule is not None
+    assert kept.makespan is not None
+    wait = int(1.19 * begin.times.latest) - kept.makespan
+    assert wait > 0
+    later = [
+        one.model_copy(update={"start": one.start + wait}) for one in kept.schedule.assignments
+    ]
+    known.schedule = kept.schedule.model_copy(update={"assignments": tuple(later)})
+    known.offered = [(short, known.checked(short))]
+    found = first_incumbents(ranking, perf_counter() + 10)
+    assert found.broken is None
+    assert found.admissible is not None
+    assert found.admissible.times.latest < kept.makespan + wait
+
+
 def test_two_large_jobs_of_160_at_once_are_scheduled() -> None:
     instance = rarmodel.load_instance("paper-160")
     time = instance.time.model_copy(update={"horizon": 1200})

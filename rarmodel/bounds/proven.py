@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from rarmodel import registry
+from rarmodel.counting import counted, nouns
 from rarmodel.errors import VerificationError, listed
 from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
@@ -242,8 +243,9 @@ def why_infeasible(instance: Instance, bound: LowerBound) -> tuple[str, ...]:
         needs = zip(instance.jobs, works(instance), strict=True)
         long = [job.name for job, work in needs if work.head + work.slots > horizon]
         of = "the horizon of" if instance.time.horizon is not None else "any schedule,"
-        return (f"longer than {of} {horizon} slots even alone: jobs {listed(long)}",)
-    need = f"all jobs together need at least {bound.slots} slots of the whole cluster"
+        jobs = f"{nouns(len(long), 'job')} {listed(long)}"
+        return (f"longer than {of} {counted(horizon, 'slot')} even alone: {jobs}",)
+    need = f"all jobs together need at least {counted(bound.slots, 'slot')} of the whole cluster"
     if bound.name in {ENUMERATION, PROOF, CHECKED_PROOF}:
         need = f"of all schedules none ends before slot {bound.slots}"
     if instance.time.horizon is None:

@@ -141,7 +141,7 @@ def calibrate(
         text = files.format_json(found.sections()) + "\n"
         if base is not None:
             text = files.to_json(found.applied(base))
-        write_json(text, output)
+        write_json(text, output, "constants" if base is None else "instance")
     if plot is not None:
         from rarmodel.drawing import calibration_chart  # noqa: PLC0415 - an extra
 

@@ -24,6 +24,7 @@ from .options import (
     THREADS,
     objective_option,
 )
+from .output_files import say_file
 from .terminal import (
     answer,
     answer_json,
@@ -240,6 +241,7 @@ def formulate(
         data=data,
         lower_bound=lower_bound,
     )
+    say_file(output, "model")
     if as_json:
         answer_json(size.summary())
     else:

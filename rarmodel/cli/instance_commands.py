@@ -119,7 +119,7 @@ def improve(sources: tuple[str, ...], library: str | None, output: str, as_json:
 
     check_output(output, as_json=as_json)
     found = improve(read_library(library), read_schedules(sources))
-    write_json(files.to_json(found.library), output)
+    write_json(files.to_json(found.library), output, "library")
     if as_json:
         answer_json([change.summary() for change in found.changes])
     else:

@@ -108,7 +108,7 @@ def read(
         **options,
     )
     if output is not None:
-        write_json(files.to_json(reading.instance), output)
+        write_json(files.to_json(reading.instance), output, "instance")
     if as_json:
         answer_json(reading.summary())
     else:

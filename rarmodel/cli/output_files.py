@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import rich_click as click
@@ -108,14 +109,18 @@ def write_rows(rows: Sequence[Mapping[str, Any]], output: str) -> None:
         files.write_bytes(output, content)
 
 
-def write_json(text: str, output: str) -> None:
-    """Write JSON to a file, whole or not at all, or to stdout if the name is `-`."""
+def write_json(text: str, output: str, kind: str) -> None:
+    """Write JSON to a file, whole or not at all, or to stdout if the name is `-`.
+
+    The kind is what a terminal is told that the file has, such as `schedule`.
+    """
     from rarmodel import files  # noqa: PLC0415
 
     if output == "-":
         answer_text(text.rstrip("\n"))
     else:
         files.write_text(output, text)
+        say_written(output, kind, len(text.encode()))
 
 
 def picture_form(output: str) -> str:
@@ -143,7 +148,7 @@ def write_picture(chart: Any, form: str, output: str) -> None:
 
     drawn = image_of(chart, form)
     files.write_bytes(output, drawn)
-    say_written(output, form, len(drawn))
+    say_written(output, picture_kind(form), len(drawn))
 
 
 def write_page(output: str, make: Callable[[], str]) -> None:
@@ -156,7 +161,12 @@ def write_page(output: str, make: Callable[[], str]) -> None:
     files.check_writable(output)
     page = make()
     files.write_text(output, page)
-    say_written(output, "html", len(page.encode()))
+    say_written(output, picture_kind("html"), len(page.encode()))
+
+
+def say_file(output: str, kind: str) -> None:
+    """The same of a file that the program's interface has written."""
+    say_written(output, kind, Path(output).stat().st_size)
 
 
 def on_terminal() -> bool:
@@ -164,13 +174,17 @@ def on_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def say_written(output: str, form: str, size: int) -> None:
-    """Say on a terminal which picture or page was written, in which form, and its size in bytes.
+def picture_kind(form: str) -> str:
+    """What a terminal calls a picture or page of this format."""
+    return "HTML page" if form == "html" else f"{form.upper()} picture"
+
+
+def say_written(output: str, kind: str, size: int) -> None:
+    """Say on a terminal which file was written, of which kind, and its size in bytes.
 
     To programs nothing is said: that the command has done what it was asked for is no news.
     """
     if not on_terminal():
         return
-    kind = "HTML page" if form == "html" else f"{form.upper()} picture"
     told = f"{size / 1e6:.1f} MB" if size >= MEGABYTE else f"{max(1, round(size / 1e3)):,} kB"
     say(one_line(f"{output}: {kind}, {told}"))

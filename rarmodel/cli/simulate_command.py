@@ -87,7 +87,7 @@ def simulate(
             progress=report,
         )
     if output is not None and results[0].schedule is not None:
-        write_json(files.to_json(results[0].schedule), output)
+        write_json(files.to_json(results[0].schedule), output, "schedule")
     if as_json:
         summaries = [one.summary() for one in results]
         answer_json(summaries if len(policy) > 1 else summaries[0])

@@ -25,7 +25,7 @@ from .options import (
     objective_option,
     together,
 )
-from .output_files import check_output, say_written, write_json
+from .output_files import check_output, picture_kind, say_written, write_json
 from .report_commands import FORMS
 from .terminal import (
     answer,
@@ -188,7 +188,7 @@ def read(
     check_output(output, as_json=as_json)
     reading = room.read(source, record_to=record_to, objective=objective, **_choices(options))
     if output is not None:
-        write_json(files.to_json(reading.instance), output)
+        write_json(files.to_json(reading.instance), output, "instance")
     if as_json:
         answer_json(reading.summary())
     else:
@@ -250,7 +250,7 @@ def plan(
         )
         made = room.plan(problem, objective=objective, progress=report, **limits)
     if output is not None:
-        write_json(files.to_json(made.schedule), output)
+        write_json(files.to_json(made.schedule), output, "plan")
     if picture is not None:
         drawn_instance, shown = made.named()
         colour = "tenant" if len(made.instance.tenants) > 1 else "size"
@@ -264,7 +264,7 @@ def plan(
             )
             drawn = image_of(headed(chart, made.headline()), form)
         files.write_bytes(picture, drawn)
-        say_written(picture, form, len(drawn))
+        say_written(picture, picture_kind(form), len(drawn))
     if as_json:
         answer_json(made.summary())
     elif output != "-":

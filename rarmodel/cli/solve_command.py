@@ -25,7 +25,7 @@ from .options import (
     limits,
     scheduler_option,
 )
-from .output_files import check_output, write_json
+from .output_files import check_output, say_file, write_json
 from .terminal import answer_json, progress, say, show_lines
 
 
@@ -168,11 +168,12 @@ def solve(
             progress=report,
         )
     if output is not None and result.schedule is not None:
-        write_json(files.to_json(result.schedule), output)
+        write_json(files.to_json(result.schedule), output, "schedule")
     if certificate_to is not None:
         from rarmodel.api import certifying  # noqa: PLC0415
 
         certifying.certificate(problem, result, output=certificate_to)
+        say_file(certificate_to, "certificate")
     if as_json:
         answer_json(result.summary(log=json_log))
     elif output == "-":

@@ -339,7 +339,9 @@ class Doing:
 
             parts["gap"] = f"gap {relative_gap(incumbent, bound):.1%}"
         if (passed := int(monotonic() - self._begun)) > 0:
-            limit = "" if self._limit is None else f" of {duration(self._limit)}"
+            # This line counts the compilation of functions too, which a limit leaves out.
+            within = self._limit is not None and passed <= self._limit
+            limit = f" of {duration(self._limit)}" if self._limit and within else ""
             parts["passed"] = f"{duration(passed)}{limit}"
         return parts
 

@@ -151,7 +151,7 @@ def generate(
     given = {key: value for key, value in knobs.items() if value is not None and value != ()}
     given |= numbers | changes
     instance = inputs.generate(family, name=name, contention=contended, **given)
-    write_json(files.to_json(instance), output)
+    write_json(files.to_json(instance), output, "instance")
     say(one_line(_sizes(instance)))
     return 0
 
@@ -277,7 +277,7 @@ def import_trace(
         **given,
     )
     if output is not None:
-        write_json(files.to_json(imported.instance), output)
+        write_json(files.to_json(imported.instance), output, "instance")
     for line in (*imported.account.lines(), _sizes(imported.instance)):
         say(one_line(line))
     if as_json:
@@ -300,7 +300,7 @@ def _mapping(columns: tuple[str, ...]) -> dict[str, str]:
 
 def _sizes(instance: Instance) -> str:
     """Describe the sizes of an instance in one line."""
-    from rarmodel.workloads.account import counted  # noqa: PLC0415
+    from rarmodel.counting import counted  # noqa: PLC0415
 
     cluster, time = instance.cluster, instance.time
     sizes = (

@@ -17,6 +17,7 @@ from rarmodel.bounds import (
     objective_bounds,
     value_bounds,
 )
+from rarmodel.counting import nouns
 from rarmodel.duration import duration
 from rarmodel.errors import listed
 from rarmodel.model import horizon_of, never_complete
@@ -144,8 +145,10 @@ class Description:
         """A bound on each objective."""
         time = self.instance.time
         if self.by_length:
-            behind = {"behind it": f"jobs {listed(self.behind)}"} if self.behind else {}
-            return {"lower bound": time.told(self.best.slots, self.best.name)} | behind
+            found = {"lower bound": time.told(self.best.slots, self.best.name)}
+            if self.behind:
+                found["behind it"] = f"{nouns(len(self.behind), 'job')} {listed(self.behind)}"
+            return found
         return {
             one.name: f"at least {one.told(bound.value, time, bound.name)}"
             for one, bound in self.objectives

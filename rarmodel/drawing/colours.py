@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rarmodel.counting import counted
 from rarmodel.schema import Instance
-
-from .words import counted
 
 SIZES = ("#d6e8ac", "#a5d8b0", "#67bdbf", "#3f9ac6", "#3a74b8", "#414c9e")
 """Colours from jobs with few GPUs to jobs with many."""

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from rarmodel import registry
+from rarmodel.counting import counted
 from rarmodel.errors import UsageError
 
 from .colours import UNKNOWN
@@ -21,7 +22,7 @@ from .resource_use import drawn_resources, resource_use
 from .shown import Shown
 from .style import finished
 from .view import new_window, zooms_rows
-from .words import counted, shortened
+from .words import shortened
 
 PLACES = ("above", "below")
 """Names of the parameters with the schedules that the reader chooses."""

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rarmodel.bounds import relative_gap
+from rarmodel.counting import counted
 from rarmodel.model import job_extremes
 from rarmodel.model.objectives import MAKESPAN, SLOTS, in_digits, ties_of
 from rarmodel.schema import SlotTime
 
 from .drawing import Drawing
 from .objective_values import Aim, ranked
-from .words import counted, joined, percent, shortened
+from .words import joined, percent, shortened
 
 LETTERS = 40
 """Longest name in a sentence."""

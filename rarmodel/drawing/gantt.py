@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from rarmodel.counting import counted
 from rarmodel.errors import one_line
 from rarmodel.model import job_extremes
 
@@ -24,7 +25,6 @@ from .row_labels import kinds_of, levels, racks_of, row_labels, rows_title
 from .shown import Shown
 from .style import clock, counted_expression, duration_expression, one_of, rows, shade
 from .view import View, Window
-from .words import counted
 
 GANTT = "gantt"
 """Beginning of the names of the units that selections are of."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from rarmodel.counting import counted
 from rarmodel.model.objectives import MAKESPAN
 
 from .colours import PAPER
@@ -23,7 +24,7 @@ from .moments import (
 )
 from .style import rows, shade
 from .view import View
-from .words import counted, shortened
+from .words import shortened
 
 LATE, RESTORED, RAN = "past the due slot", "restored, without progress", "runs at slot 0 already"
 COLOURS = {LATE: "#10161d", RESTORED: "#ffffff", RAN: "#a3507f"}

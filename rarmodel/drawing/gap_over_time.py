@@ -8,12 +8,12 @@ import altair as alt
 import numpy as np
 
 from rarmodel.bounds import relative_gap
+from rarmodel.counting import counted
 
 from .colours import lines_of
 from .lines import Curve, step_lines
 from .spreads import NARROW
 from .trials import Trial, by_method
-from .words import counted
 
 NONE_YET = 1.0
 """Gap before there is a schedule, or a bound."""

@@ -7,13 +7,14 @@ from typing import Any
 
 import altair as alt
 
+from rarmodel.counting import counted
+
 from .colours import WARM
 from .grids import Grid, contention_grid
 from .row_labels import levels, row_labels, rows_title
 from .shown import Shown
 from .style import clock, one_of, rows
 from .view import View, Window
-from .words import counted
 
 LINKS = "links"
 """Beginning of the names of the units that selections are of."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rarmodel.bounds import Claim, ValueBound, greatest, known_claims, relative_gap
+from rarmodel.counting import counted
 from rarmodel.duration import duration
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, in_digits, objectives_of
 
 from .drawing import Drawing
-from .words import counted, joined
+from .words import joined
 
 
 class Aim(NamedTuple):

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import altair as alt
 import numpy as np
 
+from rarmodel.counting import counted
+
 from .colours import lines_of
 from .lines import Curve, share_y, step_lines
 from .spreads import NARROW
 from .steps import Floats
 from .trials import Known, Trial, by_method
-from .words import counted
 
 WIDE = 5.0
 """Greatest ratio of an axis that is linear; beyond it is logarithmic."""

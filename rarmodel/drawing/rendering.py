@@ -16,10 +16,9 @@ from typing import Any
 import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from rarmodel.counting import counted
 from rarmodel.duration import duration
 from rarmodel.model.objectives import Value, in_digits
-
-from .words import counted
 
 TEMPLATES = Path(__file__).parent / "templates"
 LETTER = 6.3

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rarmodel import registry
+from rarmodel.counting import counted
 from rarmodel.errors import UsageError
 from rarmodel.schema import Instance, SlotTime
 
@@ -15,7 +16,7 @@ from .drawing import Drawing
 from .grids import is_large, ring_scale
 from .objective_values import Aim, aims_of, asks_for_length, on_length, values_told
 from .side_by_side import ends_of
-from .words import counted, shortened
+from .words import shortened
 
 LETTERS = 70
 """Longest name of a schedule in the title of a chart."""

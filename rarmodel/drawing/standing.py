@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rarmodel.counting import counted
 from rarmodel.model.objectives import MAKESPAN
 
 from .finding import LETTERS, Finding
 from .summaries import MethodRow
-from .words import counted, joined, percent, shortened
+from .words import joined, percent, shortened
 
 MOST = 3
 """Most methods that a sentence names."""

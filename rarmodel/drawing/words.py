@@ -6,11 +6,6 @@ import math
 from collections.abc import Sequence
 
 
-def counted(number: int, what: str) -> str:
-    """A count with its noun: `1 slot`, `2,000 slots`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def joined(names: Sequence[str]) -> str:
     """Names in a list: `a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

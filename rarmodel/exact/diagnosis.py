@@ -14,6 +14,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.counting import counted, nouns
 from rarmodel.errors import listed
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.limits import Limits
@@ -81,12 +82,12 @@ def explain(
     jobs = _filter(list(scope.jobs), lambda job: needed(_of_job(families, job)))
     kept += _filter(stated, lambda family: needed(family.values()))
     lines = [
-        f"no schedule within {scope.horizon} slots satisfies all of this"
+        f"no schedule within {counted(scope.horizon, 'slot')} satisfies all of this"
         + ("" if complete else " (and perhaps less is enough for that)")
         + ":"
     ]
     if jobs:
-        lines.append(f"  jobs {listed(jobs)}")
+        lines.append(f"  {nouns(len(jobs), 'job')} {listed(jobs)}")
     lines += [f"  {_words(family)}" for family in kept]
     return tuple(lines)
 

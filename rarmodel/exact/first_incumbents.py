@@ -1,10 +1,10 @@
 """The schedules from which restricted models begin: admissible ones, or short ones to repair.
 
 No method knows the additions. The shortest schedule of all methods and of `search` may keep them.
-If not, and additions come to caps, `search` takes these for resources, or all jobs are inserted
-anew under them; and jobs wait for each other until the schedule is admissible. Where that does not
-help, schedules in which less runs at once are tried. The best of all is admissible, or is left to
-models that repair it.
+If not, and additions come to caps, `search` takes these for resources. Unless an admissible
+schedule is then near, all jobs are inserted anew under the caps, and wait for each other until the
+schedule is admissible. Where that does not help, schedules in which less runs at once are tried.
+The best of all is admissible, or is left to models that repair it.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ FIRST_SHARE = 0.04
 NEAR_ENOUGH = 1.2
 """Up to this multiple of the shortest schedule known, an admissible one is a good start."""
 
+CLOSE = 1.01
+"""Up to this multiple of it, `search` under caps would gain less than models do in its time."""
+
 
 class First(NamedTuple):
     """Where restricted models begin.
@@ -95,12 +98,10 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
     if shortest is None:
         return First(_best(found), None)
     near = NEAR_ENOUGH * shortest.times.latest
-    if _within(found, near):
-        return First(_best(found), None)
     found.append(shortest)
     needed = 0
-    if shortest.violated:
-        needed = _under_caps(ranking, shortest, deadline, found)
+    if shortest.violated and not _within(found, CLOSE * shortest.times.latest):
+        needed = _under_caps(ranking, shortest, deadline, found, near)
         near = max(near, NEAR_ENOUGH * needed)
     if not _within(found, near):
         for thin in _thinner(ranking, shortest, deadline):
@@ -120,9 +121,11 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
 
 
 def _under_caps(
-    ranking: Ranking, shortest: Incumbent, deadline: float, found: list[Incumbent]
+    ranking: Ranking, shortest: Incumbent, deadline: float, found: list[Incumbent], near: float
 ) -> int:
     """Add schedules in which jobs keep learned caps, or wait for each other.
+
+    Where an admissible one is `near`, in slots, only `search` is asked for a better one.
 
     Returns
     -------
@@ -135,37 +138,32 @@ def _under_caps(
     if SPARE * needed > slots:
         slots = min(ranking.most, round(SPARE * needed) + slots)
         caps = learned_caps(ranking, shortest, slots)
-    insertion, begin = Insertion(ranking.scope(slots), ranking.slot_rules, caps), shortest
-    for anew in _keeping(ranking, caps, insertion, shortest, deadline):
-        found.append(anew)
-        begin = min(begin, anew, key=lambda one: one.rank)
+    searched = _searched(ranking, caps, deadline)
+    found += [] if searched is None else [searched]
+    if _within(found, near):
+        return needed
+    begin = min(filter(None, (shortest, searched)), key=lambda one: one.rank)
+    insertion = Insertion(ranking.scope(slots), ranking.slot_rules, caps)
+    if caps and begin.violated:
+        until = perf_counter() + _part(INSERTION_SHARE, deadline)
+        for anew in inserted_anew(ranking, insertion, searched or shortest, until):
+            found.append(anew)
+            begin = min(begin, anew, key=lambda one: one.rank)
     if begin.violated:
         until = perf_counter() + _part(DELAYS_SHARE, deadline)
         found.append(delayed(ranking, begin, until, insertion))
     return needed
 
 
-def _keeping(
-    ranking: Ranking,
-    caps: Mapping[Key, LearnedCap],
-    insertion: Insertion,
-    shortest: Incumbent,
-    deadline: float,
-) -> Iterator[Incumbent]:
-    """Schedules made for caps: by `search`, which knows resources, or else by insertion."""
-    if not caps:
-        return
-    own = None
-    stated = with_resources(ranking.known.instance, caps)
-    if stated is not None and not unhandled(stated, SESSION_HANDLES, ""):
-        limits = ranking.limits(_part(SEARCH_SHARE, deadline))
-        made = attempt(SEARCH, stated, limits).schedule
-        own = ranking.ranked(made) if made is not None and ranking.pool.add_schedule(made) else None
-        if own is not None:
-            yield own
-    if own is None or own.violated:
-        until = perf_counter() + _part(INSERTION_SHARE, deadline)
-        yield from inserted_anew(ranking, insertion, own or shortest, until)
+def _searched(
+    ranking: Ranking, caps: Mapping[Key, LearnedCap], deadline: float
+) -> Incumbent | None:
+    """The schedule of `search` on the instance with caps as resources; None if it takes none."""
+    stated = with_resources(ranking.known.instance, caps) if caps else None
+    if stated is None or unhandled(stated, SESSION_HANDLES, ""):
+        return None
+    made = attempt(SEARCH, stated, ranking.limits(_part(SEARCH_SHARE, deadline))).schedule
+    return ranking.ranked(made) if made is not None and ranking.pool.add_schedule(made) else None
 
 
 def _part(share: float, deadline: float) -> float:

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from rarmodel.counting import counted
 from rarmodel.errors import FEW, one_line
-from rarmodel.workloads.account import counted
 
 from .objects import Key
 

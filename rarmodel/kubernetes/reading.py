@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from rarmodel.counting import counted
 from rarmodel.errors import FEW, InputError, Problem, one_line
 from rarmodel.schema import Cluster, Instance, TreeNetwork
 from rarmodel.schema.problems import problems_of
-from rarmodel.workloads.account import counted
 from rarmodel.workloads.cluster_rates import cluster_of
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from rarmodel.counting import counted, nouns
 from rarmodel.errors import listed
 from rarmodel.schema import Instance, Job
 from rarmodel.schema.references import has_room
@@ -86,7 +87,7 @@ def too_short(instance: Instance) -> tuple[str, ...]:
     slots = windows(instance, horizon_of(instance))
     lines = tuple(
         f"job {job.name!r} can start at slot {window.start} at the earliest, takes "
-        f"{extreme.least_slots} slots at least, and must complete by slot {window.end}"
+        f"{counted(extreme.least_slots, 'slot')} at least, and must complete by slot {window.end}"
         for job, extreme, window in zip(instance.jobs, extremes, slots, strict=True)
         if window.start + extreme.least_slots > window.end
     )
@@ -347,7 +348,7 @@ def _stuck(instance: Instance, j: int, stuck: Sequence[int]) -> str:
     """Why a job that runs at slot 0 never completes."""
     job = instance.jobs[j]
     others = [instance.jobs[k].name for k in stuck if k != j]
-    beside = f" beside the running jobs {listed(others)}" if others else ""
+    beside = f" beside the running {nouns(len(others), 'job')} {listed(others)}" if others else ""
     return (
         f"job {job.name!r} never completes: it runs on {job.running.told() if job.running else ''}"
         f", where it makes no progress{beside}, and jobs are not interrupted"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rarmodel.counting import nouns
 from rarmodel.errors import listed
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import MAKESPAN, Value, number, objective
@@ -113,7 +114,8 @@ class Simulation:
     def reasons(self) -> tuple[str, ...]:
         """What is wrong if it is not verified, a line each."""
         if self.report is None:
-            return (f"{self.stopped}; not complete: jobs {listed(self.unfinished)}", *self.causes)
+            left = f"{nouns(len(self.unfinished), 'job')} {listed(self.unfinished)}"
+            return (f"{self.stopped}; not complete: {left}", *self.causes)
         return tuple(one.message for one in self.report.violations)
 
     def lines(self) -> dict[str, str]:
@@ -144,7 +146,9 @@ class Simulation:
         for name, proven in self.proven.items():
             if proven.ratio is not None and proven.value is not None:
                 value = objective(name).told(proven.value, self.time)
-                found[name] = f"{value}, at most {proven.ratio:.3f} times the best"
+                best = proven.ratio <= 1
+                limit = "the best" if best else f"at most {proven.ratio:.3f} times the best"
+                found[name] = f"{value}, {limit}"
         return {name: text for name, text in found.items() if name not in self.says_nothing}
 
     def _told(self, group: GroupMetrics) -> str:

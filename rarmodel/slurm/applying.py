@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from rarmodel.counting import counted
 from rarmodel.duration import duration
 from rarmodel.errors import InputError, Problem, RarmodelError, UsageError, listed
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 from rarmodel.verifier import Report, verify
-from rarmodel.workloads.account import counted
 
 from .caveats import caveats_of
 from .counts import conflicts

@@ -13,13 +13,13 @@ from typing import Any
 
 from rarmodel.api.solving import solve
 from rarmodel.api.sources import Source, load_instance, with_objective
+from rarmodel.counting import counted
 from rarmodel.duration import duration
 from rarmodel.errors import NoScheduleError, listed, one_line
 from rarmodel.methods import Result
 from rarmodel.model.usage_limits import limits_of_jobs, usage_limits
 from rarmodel.schema import AnyAssignment, Assignment, Instance, Job, Schedule
 from rarmodel.tabular import NONE, number
-from rarmodel.workloads.account import counted
 from rarmodel.workloads.job_profile import MIDDLE_MODEL
 
 from .caveats import caveats_of, without_bound

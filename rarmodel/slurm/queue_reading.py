@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from rarmodel.counting import counted
 from rarmodel.errors import FEW, InputError, NoScheduleError, Problem, listed
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Cluster, Instance
 from rarmodel.schema.problems import problems_of
-from rarmodel.workloads.account import counted
 from rarmodel.workloads.cluster_rates import cluster_of
 from rarmodel.workloads.found_profiles import Found
 from rarmodel.workloads.importer import DEFAULT_CONTENTION

@@ -199,7 +199,7 @@ class Report:
         found = {}
         if self.releases and (flow := self.flow_times):
             middle = f"{flow.mean:,.2f} slots in the mean, {flow.median:,.1f} in the median"
-            found["flow time"] = f"{middle}, 95 % within {flow.p95:,.1f}, at most {flow.greatest:,}"
+            found["flow time"] = f"{middle}, 95% within {flow.p95:,.1f}, at most {flow.greatest:,}"
         if late := self.lateness:
             slots = f"{late.greatest:,} slot{'s' * (late.greatest != 1)}"
             most = f", by at most {slots}" if late.late else ""

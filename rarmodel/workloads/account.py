@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rarmodel.counting import counted
+
 EXAMPLES = 5
 """Most rows of each kind that are named."""
 
@@ -144,8 +146,3 @@ def _told(group: Group, noun: str) -> str:
     shown = ", ".join(map(str, group.examples))
     hours = f", {group.gpu_hours:.1f} GPU hours" if group.gpu_hours else ""
     return f"{counted(group.rows, 'row')}: {group.reason} ({word} {shown}{more}){hours}"
-
-
-def counted(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

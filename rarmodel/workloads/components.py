@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from .account import counted
+from rarmodel.counting import counted
+
 from .trace_format import TraceJob
 
 _OTHER = "a component of a heterogeneous job, which counts with its first"

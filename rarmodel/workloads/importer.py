@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from rarmodel.counting import counted
 from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.schema import Cluster, Contention, Instance
 from rarmodel.schema.problems import problems_of
 
-from .account import Account, counted, grouped, told
+from .account import Account, grouped, told
 from .candidates import NO_DURATION, Books, Candidate, candidates
 from .dealt import kept_to_trees
 from .fitting import Fits, told_network

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from .account import counted
+from rarmodel.counting import counted
+
 from .trace_format import TraceJob
 
 _ONE = re.compile(r"([^\s:*|]+?)(?:[:*](\d+))?")

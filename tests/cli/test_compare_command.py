@@ -98,7 +98,7 @@ def test_unsolved_instance_exits_1_and_has_dashes(
     cells = row.split()
     assert cells[:8] == ["first-fit", "infeasible", "-", "-", "5", "-", "-", "-"]
     assert cells[9] == "-"
-    assert why == "infeasible: longer than the horizon of 4 slots even alone: jobs 'a'"
+    assert why == "infeasible: longer than the horizon of 4 slots even alone: job 'a'"
     rows = invoke("compare", bad, "--method", "first-fit", "--json").json()
     assert rows[0]["makespan"] is rows[0]["gap"] is rows[0]["ratio"] is rows[0]["verified"] is None
 

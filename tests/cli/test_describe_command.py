@@ -49,7 +49,7 @@ def test_infeasible_at_sight_is_a_line_and_no_failure(invoke: Invoke, tmp_path: 
     path.write_text(json.dumps(instance_data(job_data("slow", iterations=500))))
     outcome = invoke("describe", path)
     assert outcome.code == 0
-    why = "longer than the horizon of 20 slots even alone: jobs 'slow'"
+    why = "longer than the horizon of 20 slots even alone: job 'slow'"
     assert f"infeasible        {why}" in outcome.out.splitlines()
 
 

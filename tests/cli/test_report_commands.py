@@ -171,3 +171,38 @@ def test_on_a_terminal_the_file_is_named(
     kind = "HTML page" if form == "html" else "SVG picture"
     (line,) = outcome.lines
     assert re.fullmatch(rf"{re.escape(str(output))}: {kind}, \d+(\.\d MB| kB)", line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "kind"),
+    [
+        (["solve", "two-servers", "--output"], "schedule.json", "schedule"),
+        (["solve", "two-servers", "--certificate"], "proof.json", "certificate"),
+        (["generate", "small", "--output"], "small.json", "instance"),
+        (
+            ["formulate", "two-servers", "--formulation", "time-indexed", "--output"],
+            "model.lp",
+            "model",
+        ),
+        (
+            ["simulate", "two-servers", "--policy", "fifo", "--output"],
+            "played.json",
+            "schedule",
+        ),
+    ],
+)
+def test_on_a_terminal_files_of_all_kinds_are_named_with_their_size(
+    invoke: Invoke,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    name: str,
+    kind: str,
+) -> None:
+    assert invoke(*arguments, tmp_path / f"piped-{name}").code == 0
+    monkeypatch.setattr("rarmodel.cli.output_files.on_terminal", lambda: True)
+    output = tmp_path / name
+    outcome = invoke(*arguments, output)
+    assert outcome.code == 0
+    size = max(1, round(output.stat().st_size / 1e3))
+    assert f"{output}: {kind}, {size:,} kB" in outcome.lines

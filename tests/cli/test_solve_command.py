@@ -85,7 +85,7 @@ def test_a_horizon_takes_the_place_of_the_instances(invoke: Invoke, instance_fil
     outcome = invoke("solve", instance_file, "--horizon", 1)
     assert outcome.code == 1
     assert "infeasible (the lower bound exceeds the horizon)" in outcome.out
-    assert outcome.lines[-1] == "longer than the horizon of 1 slots even alone: jobs 'a'"
+    assert outcome.lines[-1] == "longer than the horizon of 1 slot even alone: job 'a'"
 
 
 def test_no_certificate_is_written_for_another_horizon(
@@ -173,7 +173,7 @@ def test_infeasible_instance_exits_1_and_leaves_the_output_as_it_was(
     assert outcome.code == 1
     first, why = outcome.lines
     assert first.startswith("example: no schedule: infeasible (")
-    assert why == "longer than the horizon of 4 slots even alone: jobs 'a'"
+    assert why == "longer than the horizon of 4 slots even alone: job 'a'"
     answer = outcome.json()
     assert answer["status"] == "infeasible"
     assert answer["makespan"] is answer["gap"] is answer["mean_completion"] is None

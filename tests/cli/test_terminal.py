@@ -331,8 +331,11 @@ def test_progress_tells_the_time_that_has_passed_and_its_limit(
     doing = Doing()
     doing("example: search, 3 of 15", SlotTime(slot_seconds=1365.0), limit=60.0)
     assert doing.line(80) == "example: search, 3 of 15"
+    now[0] = 145.0
+    assert doing.line(80) == "example: search, 3 of 15  45 s of 1 min"
+    # Compilation is beyond the limit: "75 s of 60 s" would look like a fault.
     now[0] = 175.0
-    assert doing.line(80) == "example: search, 3 of 15  1 min 15 s of 1 min"
+    assert doing.line(80) == "example: search, 3 of 15  1 min 15 s"
     doing("another")
     now[0] = 177.0
     assert doing.line(80) == "another  2 s"

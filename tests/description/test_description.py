@@ -128,7 +128,7 @@ def test_what_is_infeasible_at_sight_is_said() -> None:
     instance = instance_of(job_data("slow", iterations=500), horizon=20)
     found = describe(instance)
     assert found.infeasible
-    assert found.reasons == ("longer than the horizon of 20 slots even alone: jobs 'slow'",)
+    assert found.reasons == ("longer than the horizon of 20 slots even alone: job 'slow'",)
     assert found.lines()["infeasible"] == found.reasons[0]
     fine = describe(instance_of())
     assert not fine.infeasible

@@ -40,7 +40,7 @@ def test_report_has_flow_times_and_tardiness_of_its_jobs() -> None:
     assert found.releases == {"a": -3, "b": 2, "c": 0}
     lines = found.lines()
     assert lines["flow time"] == (
-        "3.33 slots in the mean, 4.0 in the median, 95 % within 4.0, at most 4"
+        "3.33 slots in the mean, 4.0 in the median, 95% within 4.0, at most 4"
     )
     assert lines["late"] == "1 of 1 job with a due slot, by at most 2 slots"
     summary = found.summary()

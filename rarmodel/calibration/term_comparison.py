@@ -495,7 +495,7 @@ def _tested(
     left = np.arange(len(table.rows), len(both.rows))
     question = asks.question(names, fitted)
     first = asked_of(table, seed).question(names, fitted)
-    known = {one.name: one.labels for one in (*first.constants, *first.choices)}
+    known = {one.name: one.labels for one in first.constants}
     problems: dict[Problem, None] = {}
     for constant in question.constants:
         for scope in constant.uses.values():

@@ -68,7 +68,7 @@ def ring_seconds(rings: Rings, values: Values) -> Column:
     least = np.where(rings.servers > 1, rings.least, np.minimum(rings.least, joined))
     between = values[BETWEEN] * np.minimum(1.0, least / values.get(CARDS, 1.0))
     gbps = np.where(servers > 1, between, values[WITHIN])
-    mb = np.where(np.isnan(rings.message_mb), values.get(GRADIENT, 0.0), rings.message_mb)
+    mb: Column = np.where(np.isnan(rings.message_mb), values.get(GRADIENT, 0.0), rings.message_mb)
     latency = latency_seconds(values.get(LATENCY, 0.0), rings.workers)
     exchange = exchange_bits(mb, rings.workers) / (gbps * 1e9) + latency
     compute = pass_seconds(values.get(FORWARD, 0.0), rings.samples, values.get(BACKWARD, 0.0))

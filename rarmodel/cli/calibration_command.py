@@ -172,7 +172,7 @@ def _terms(
         text = files.format_json(compared.sections()) + "\n"
         if base is not None:
             text = files.to_json(compared.applied(base))
-        write_json(text, output)
+        write_json(text, output, "constants" if base is None else "instance")
     if plot is not None:
         from rarmodel.drawing import terms_chart  # noqa: PLC0415 - an extra
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from rarmodel.calibration.term_comparison import EARNED, _held_out
 from rarmodel.calibration.term_questions import asked_of
 from rarmodel.errors import InputError, UsageError
 
-WITH_TERMS = {"overlap": 2.0, "latency_ms": 0.2, "overhead_ms_per_server": 1.0}
+WITH_TERMS: Any = {"overlap": 2.0, "latency_ms": 0.2, "overhead_ms_per_server": 1.0}
 
 
 def values_of(found: TermComparison, name: str) -> dict[tuple[str | None, str | None], float]:
@@ -166,9 +167,7 @@ def test_another_table_is_tested(tmp_path: Path) -> None:
 
 def test_a_term_that_is_kept_lowers_the_mean(found: TermComparison) -> None:
     kept = [one.mean for one in found.terms if one.earns]
-    assert all(
-        later < (1 - EARNED) * earlier for earlier, later in pairwise(kept)
-    )
+    assert all(later < (1 - EARNED) * earlier for earlier, later in pairwise(kept))
     assert found.best.mean == min(kept)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_tables import ring
 
 from rarmodel import model
 from rarmodel.calibration import terms
@@ -55,10 +56,7 @@ def seconds_by_the_model(
 def test_predictions_are_the_models_own(
     placed: list[int], samples: int, mb: float, values: dict[str, float], known: bool
 ) -> None:
-    rings = terms.Rings(
-        *(np.array([float(one)]) for one in (sum(placed), len(placed), min(placed), samples)),
-        message_mb=np.array([mb if known else np.nan]),
-    )
+    rings = ring(" ".join(map(str, placed)), samples, mb if known else np.nan)
     columns = {name: np.array([one]) for name, one in values.items()}
     if not known:
         columns["gradient_mb"] = np.array([mb])
@@ -83,11 +81,9 @@ def test_a_pair_is_a_ring_whose_exchange_takes_longer(
 def test_gpus_in_groups_are_servers_of_that_size() -> None:
     values = {"intra_server_gbps": 1000.0, "network_gbps": 100.0, "overhead_ms_per_server": 1.0}
 
-    def seconds(placed: list[int], **more: float) -> float:
-        whole = (sum(placed), len(placed), min(placed), 0)
-        rings = terms.Rings(*(np.array([float(one)]) for one in whole), np.array([64.0]))
-        return float(terms.ring_seconds(rings, values | more)[0])
+    def seconds(placed: str, **more: float) -> float:
+        return float(terms.ring_seconds(ring(placed, 0, 64.0), values | more)[0])
 
-    assert seconds([4], gpus_joined=2.0) == seconds([2, 2])
-    assert seconds([2], gpus_joined=2.0) == seconds([2])
-    assert seconds([4], gpus_joined=np.inf) == seconds([4])
+    assert seconds("4", gpus_joined=2.0) == seconds("2 2")
+    assert seconds("2", gpus_joined=2.0) == seconds("2")
+    assert seconds("4", gpus_joined=np.inf) == seconds("4")

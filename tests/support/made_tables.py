@@ -16,14 +16,20 @@ RATES = {"near": (80.0, 30.0), "far": (50.0, 8.0)}
 """Rates in Gbit/s within a server and between servers, by cluster."""
 
 
-def _ring(placed: str, samples: int, mb: float) -> terms.Rings:
+def ring(placed: str, samples: int, mb: float) -> terms.Rings:
+    """One ring, as columns of length 1."""
     gpus = [int(one) for one in placed.split()]
-    whole = (sum(gpus), len(gpus), min(gpus), samples)
-    return terms.Rings(*(np.array([float(one)]) for one in whole), np.array([mb]))
+    return terms.Rings(
+        workers=np.array([float(sum(gpus))]),
+        servers=np.array([float(len(gpus))]),
+        least=np.array([float(min(gpus))]),
+        samples=np.array([samples]),
+        message_mb=np.array([mb]),
+    )
 
 
-def steps(at: Path, noise: float = 0.01, seed: int = 0, **values: float) -> Path:
-    """Step times of three jobs on two clusters."""
+def steps(at: Path, *, seed: int = 0, **values: float) -> Path:
+    """Step times of three jobs on two clusters, with 1 % noise."""
     random = Random(seed)
     lines = ["cluster,model,gpus_by_server,batch_per_gpu,step_seconds,exchange_seconds"]
     for cluster, (within, between) in RATES.items():
@@ -37,8 +43,8 @@ def steps(at: Path, noise: float = 0.01, seed: int = 0, **values: float) -> Path
                         "backward_ms": backward,
                         **values,
                     }
-                    seconds = float(terms.ring_seconds(_ring(placed, samples, mb), known)[0])
-                    seconds *= random.gauss(1.0, noise)
+                    seconds = float(terms.ring_seconds(ring(placed, samples, mb), known)[0])
+                    seconds *= random.gauss(1.0, 0.01)
                     lines.append(f"{cluster},{job},{placed},{samples},{seconds!r},0")
     at.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return at
@@ -52,7 +58,7 @@ def all_reduces(at: Path, noise: float = 0.02, **values: float) -> Path:
     for placed in ("2", "4", "1 1", "2 2", "4 4", "8 8"):
         for size in range(20):
             count = int(1e6 * 1.3**size)
-            seconds = float(terms.ring_seconds(_ring(placed, 0, count / 1e6), known)[0])
+            seconds = float(terms.ring_seconds(ring(placed, 0, count / 1e6), known)[0])
             seconds *= random.gauss(1.0, noise)
             gpus = sum(map(int, placed.split()))
             lines.append(f"box,{gpus},{placed},{count},{1e3 * seconds!r},1")

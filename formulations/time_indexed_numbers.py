@@ -108,7 +108,11 @@ def _room(
 
 
 def _speeds(scope: Scope, way: Placement) -> Iterator[int]:
-    """The speeds above 0 that the links of a placement may leave its ring."""
+    """The speeds above 0 that the links of a placement may leave its ring.
+
+    Alone it may have less than each of its links would leave it: what its network cards reach.
+    """
+    yield way.alone
     servers = len(way.workers)
     for link in way.links:
         if scope.sharing.equal_weights:

@@ -186,6 +186,11 @@ def _server_rates(instance: Instance) -> str:
     return f"{_number(len(own), 'server')} with {_span(own)} Gbit/s"
 
 
+def _cards(instance: Instance) -> str:
+    several = [one.network_cards for one in instance.cluster.servers if one.network_cards > 1]
+    return f"{_number(len(several), 'server')} with {_span(several)}"
+
+
 def _reservations(instance: Instance) -> str:
     found = instance.cluster.reservations
     servers = {one.server for one in found}
@@ -274,6 +279,11 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     known.QUOTAS.name: _quotas,
     known.RESOURCES.name: _resources,
     known.DUTY.name: lambda instance: sharing_rule(instance.contention).text,
+    known.LATENCY.name: lambda instance: f"{instance.contention.latency_ms:g} ms for each step",
+    known.OVERLAP.name: lambda instance: (
+        f"of exchange and passes, γ = {instance.contention.overlap:g}"
+    ),
+    known.CARDS.name: _cards,
     known.PREEMPTION.name: _preemption,
     "earlier submissions": _earlier,
     "due slots": _due,

@@ -32,6 +32,9 @@ NOWHERE = 2**32 - 1
 UNKNOWN = -1.0
 """Bandwidth of a ring whose links must be gone through."""
 
+NORM_PARTS = 1024
+"""Parts of a second in `Arrays.norm`."""
+
 BY_COUNT, BY_LOAD, BY_RING = range(3)
 """How rings share a link: equally, by their number; by the load of the others, where all links have
 one rate; by this load, where each ring must look at the rate of each of its links."""
@@ -132,6 +135,9 @@ class Arrays(NamedTuple):
     """(servers) Network cards of each server, n_s; empty if none has several."""
     overlap: float
     """How far the exchange overlaps with forward and backward pass, γ."""
+    norm: Floats
+    """Where it does: seconds of both, of which the longer takes one, and the other 0, 1, 2, … parts
+    of a second; else empty. See `mode_speeds`."""
     gbps: Floats
     """(links) Rate of each link in Gbit/s."""
 
@@ -205,6 +211,7 @@ def arrays_of(instance: Instance) -> Arrays:
             [server.network_cards for server in cluster.servers] if tree.has_cards else [], np.int64
         ),
         overlap=contention.overlap,
+        norm=_norm(contention.overlap),
         gbps=np.array([link.gbps for link in tree.links], np.float64),
     )
 
@@ -215,6 +222,14 @@ def _sharing(instance: Instance) -> int:
         return BY_COUNT
     rates = {link.gbps for link in topology(instance.cluster).links}
     return BY_LOAD if len(rates) == 1 else BY_RING
+
+
+def _norm(overlap: float) -> Floats:
+    """The norm at the ends of the parts, and once more at the last; empty without overlap."""
+    if overlap == 1.0:
+        return np.zeros(0)
+    ratios = (min(1.0, i / NORM_PARTS) for i in range(NORM_PARTS + 2))
+    return np.array([timing.overlapped_seconds(ratio, 1.0, overlap) for ratio in ratios])
 
 
 def _modes(instance: Instance) -> tuple[Records, Ints]:

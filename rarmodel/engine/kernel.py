@@ -37,7 +37,8 @@ from .duties import (
     note_by_ring,
     share_of,
 )
-from .formulas import cards_gbps, iteration_seconds, overhead_seconds, slots_needed, speed
+from .formulas import cards_gbps, slots_needed
+from .mode_speeds import mode_speed
 
 _inner = partial(compiled, inner=True)
 
@@ -248,7 +249,7 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
         return
     ring.settled = ring.bandwidth
     gbps = settled_gbps(arrays, state, index)
-    new_speed = speed(arrays.slot_seconds, seconds_at(arrays, state, index, gbps))
+    new_speed = speed_at(arrays, state, index, gbps)
     if new_speed == ring.speed:
         return
     ring.remaining -= ring.speed * (now - ring.since)
@@ -263,22 +264,12 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
 
 
 @_inner
-def seconds_at(arrays: Arrays, state: State, job: int, gbps: float) -> float:
-    """Time of an iteration of a ring on links that leave it a bandwidth, τ_j: (8)."""
+def speed_at(arrays: Arrays, state: State, job: int, gbps: float) -> int:
+    """Iterations per slot of a ring whose links leave it a bandwidth, φ_j."""
     ring = state.rings[job]
     if len(arrays.cards) > 0:
         gbps = min(gbps, state.reach[job])
-    return mode_seconds(arrays, ring.mode, ring.servers, gbps)
-
-
-@_inner
-def mode_seconds(arrays: Arrays, mode: int, servers: int, gbps: float) -> float:
-    """Time of an iteration in a mode on so many servers at a bandwidth, τ_j: (8)."""
-    job = arrays.modes[mode]
-    overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
-    return iteration_seconds(
-        job.bits, gbps, job.latency, job.reduction, overhead, job.compute, arrays.overlap
-    )
+    return mode_speed(arrays, ring.mode, ring.servers, gbps)
 
 
 @_inner

@@ -134,7 +134,7 @@ class _Reader:
         )
         self.next_gpu = Counter[str]()
         contention = choices.contention
-        self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
+        self.contention = DEFAULT_CONTENTION if contention is None else contention.given()
 
     def reading(self) -> Reading:
         """The instance and its account."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
+from math import inf
 from typing import NamedTuple
 
 from rarmodel.schema import Spread
@@ -48,59 +49,54 @@ def best_on_cards(
     Greater bandwidths come first, and each smaller one needs fewer servers.
     """
     rates = sorted({link.gbps for link in tree.links}.union(tree.part_rates), reverse=True)
+    gpus = [server.gpus for server in tree.servers]
+    least = max(2, spread.min_servers) if spread else 2
+    equal = spread is not None and spread.equal
     found: dict[int, list[tuple[int, float]]] = {size: [] for size in sizes}
     for gbps in rates:
         for room in tree.joined(gbps):
-            alike = _alike(tree, [s for s in room if s in allowed], gbps)
+            alike = _alike(tree, [s for s in room if s in allowed], gpus, gbps)
             for size in sizes:
-                before = found[size][-1] if found[size] else (size + 1, gbps)
-                fewest = _fewest(alike, size, spread, before[0])
+                before = found[size][-1] if found[size] else (size + 1, inf)
+                most = min((spread and spread.max_servers) or size, before[0] - 1)
+                fewest = _fewest(alike, size, least, most, equal=equal)
                 if fewest is None:
                     continue
-                if found[size] and before[1] == gbps:
+                if before[1] == gbps:
                     found[size].pop()  # Other servers give the same bandwidth with fewer.
-                found[size].append((fewest, gbps))
+                found[size].append((len(fewest), gbps))
     return found
 
 
 def ring_on_cards(
     tree: Topology,
-    room: Sequence[int],
-    allowed: frozenset[int],
+    among: Sequence[int],
+    gpus: Sequence[int],
     size: int,
-    servers: int,
     gbps: float,
+    fewest: int,
+    most: int,
     *,
     equal: bool,
 ) -> dict[int, int] | None:
-    """Workers of a lone ring on so many servers at a bandwidth; None if there are none such.
+    """Workers of a ring on the fewest servers that give it a bandwidth; None if there are none.
 
     Parameters
     ----------
     tree
         The network.
-    room
-        Servers that links of that bandwidth join.
-    allowed
-        The servers that it may use.
-    size, servers, gbps
-        Its workers, the number of its servers, and its bandwidth in Gbit/s.
+    among
+        Servers that links join which leave the ring that bandwidth.
+    gpus
+        (servers) GPUs that it may use.
+    size, gbps
+        Its workers, and its bandwidth in Gbit/s.
+    fewest, most
+        How many servers, at least 2.
     equal
         Whether it has as many workers on each.
     """
-    alike = _alike(tree, [s for s in room if s in allowed], gbps)
-    if equal:
-        each = size // servers
-        fit = [s for one in alike if one.least <= each for s in one.servers]
-        fit = [s for s in fit if tree.servers[s].gpus >= each][:servers]
-        return dict.fromkeys(fit, each) if size % servers == 0 and len(fit) == servers else None
-    found = _sums(alike, size, servers).get(servers, ())
-    taken = next((one.taken for one in found if one.room >= size), None)
-    if taken is None:
-        return None
-    workers = {s: one.least for one, n in zip(alike, taken, strict=True) for s in one.servers[:n]}
-    largest = sorted(workers, key=lambda s: (-tree.servers[s].gpus, s))
-    return filled({s: tree.servers[s].gpus for s in largest}, workers, size)
+    return _fewest(_alike(tree, among, gpus, gbps), size, fewest, most, equal=equal)
 
 
 def filled(gpus: Mapping[int, int], least: Mapping[int, int], size: int) -> dict[int, int] | None:
@@ -117,18 +113,20 @@ def filled(gpus: Mapping[int, int], least: Mapping[int, int], size: int) -> dict
     return workers if left == 0 else None
 
 
-def _alike(tree: Topology, servers: Sequence[int], gbps: float) -> list[_Alike]:
+def _alike(
+    tree: Topology, servers: Sequence[int], gpus: Sequence[int], gbps: float
+) -> list[_Alike]:
     """Servers whose links and cards give a bandwidth, by the workers that this takes."""
     found: dict[int, list[int]] = {}
     for s in servers:
         least = _least_workers(tree, s, gbps)
-        if least is not None and least <= tree.servers[s].gpus:
+        if least is not None and least <= gpus[s]:
             found.setdefault(least, []).append(s)
     alike = []
     for least, some in sorted(found.items()):
-        largest = sorted(some, key=lambda s: (-tree.servers[s].gpus, s))
-        gpus = (tree.servers[s].gpus for s in largest)
-        alike.append(_Alike(least, largest, [*accumulate(gpus, initial=0)]))
+        largest = sorted(some, key=lambda s: (-gpus[s], s))
+        room = accumulate((int(gpus[s]) for s in largest), initial=0)
+        alike.append(_Alike(least, largest, [*room]))
     return alike
 
 
@@ -142,37 +140,54 @@ def _least_workers(tree: Topology, server: int, gbps: float) -> int | None:
     )
 
 
-def _fewest(alike: Sequence[_Alike], size: int, spread: Spread | None, below: int) -> int | None:
-    """The fewest servers, at least 2, that take a ring; None if they are not below a number."""
-    there = sum(len(one.servers) for one in alike)
-    least = max(2, spread.min_servers) if spread else 2
-    most = min(size, there, (spread and spread.max_servers) or size, below - 1)
-    if spread is not None and spread.equal:
-        return next(_equal(alike, size, least, most), None)
-    for number, some in sorted(_sums(alike, size, most, least).items()):
-        if number >= least and any(one.room >= size for one in some):
-            return number
+def _fewest(
+    alike: Sequence[_Alike], size: int, fewest: int, most: int, *, equal: bool
+) -> dict[int, int] | None:
+    """Workers of a ring on as few of some servers as take it, in a range; None if none do."""
+    most = min(size, most, sum(len(one.servers) for one in alike))
+    if equal:
+        return next(_equal(alike, size, fewest, most), None)
+    for number, some in sorted(_sums(alike, size, fewest, most).items()):
+        taken = next((one.taken for one in some if one.room >= size), None)
+        if number >= fewest and taken is not None:
+            return _workers(alike, taken, size)
     return None
 
 
-def _equal(alike: Sequence[_Alike], size: int, least: int, most: int) -> Iterator[int]:
-    """Numbers of servers that take a ring with as many workers on each."""
-    for number in range(least, most + 1):
+def _workers(alike: Sequence[_Alike], taken: Sequence[int], size: int) -> dict[int, int] | None:
+    """A ring on the first servers of each kind, the largest filled first."""
+    least: dict[int, int] = {}
+    gpus: dict[int, int] = {}
+    for one, number in zip(alike, taken, strict=True):
+        rooms = (after - before for before, after in pairwise(one.room))
+        for s, room in islice(zip(one.servers, rooms, strict=True), number):
+            least[s], gpus[s] = one.least, room
+    largest = sorted(gpus, key=lambda s: (-gpus[s], s))
+    return filled({s: gpus[s] for s in largest}, least, size)
+
+
+def _equal(alike: Sequence[_Alike], size: int, fewest: int, most: int) -> Iterator[dict[int, int]]:
+    """Rings with as many workers on each server, on few servers first."""
+    for number in range(fewest, most + 1):
         each, rest = divmod(size, number)
         if rest == 0:
-            fit = 0
-            for one in alike:
-                if one.least <= each:
-                    gpus = (after - before for before, after in pairwise(one.room))
-                    fit += sum(own >= each for own in gpus)
-            if fit >= number:
-                yield number
+            fit = [
+                s
+                for one in alike
+                if one.least <= each
+                for s, (before, after) in zip(one.servers, pairwise(one.room), strict=True)
+                if after - before >= each
+            ]
+            if len(fit) >= number:
+                yield dict.fromkeys(fit[:number], each)
 
 
 def _sums(
-    alike: Sequence[_Alike], size: int, most: int, least: int | None = None
+    alike: Sequence[_Alike], size: int, fewest: int, most: int
 ) -> Mapping[int, Sequence[_Some]]:
-    """By number of servers, up to most: what they need and hold, if no others are better in both.
+    """By number of servers: what they need and hold, if no others are better in both.
+
+    Only the fewest servers that take the ring are right: at least `fewest`, and up to `most`.
 
     Parameters
     ----------
@@ -180,15 +195,13 @@ def _sums(
         The servers.
     size
         Workers of the ring: none needs more, and more room counts as so much.
-    most
-        Most servers.
-    least
-        If given, only the fewest servers that take the ring are asked for, at least so many.
+    fewest, most
+        How many servers.
     """
     sums: dict[int, list[_Some]] = {0: [_Some(0, 0, ())]}
     for one in alike:
-        # Of fewest servers, none can be left out: the others of its kind have too little room.
-        enough = most if least is None else max(least, bisect_left(one.room, size))
+        # Of the fewest, none can be left out: the others of its kind have too little room.
+        enough = max(fewest, bisect_left(one.room, size))
         grown: dict[int, list[_Some]] = {}
         for number, some in sums.items():
             for more in range(min(len(one.servers), most - number, enough) + 1):

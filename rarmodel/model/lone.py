@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import count, groupby, islice
+from itertools import count, groupby
 from typing import NamedTuple
 
 from rarmodel.schema import Cluster, Instance, Job, Spread
@@ -176,6 +176,7 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
     """(jobs) Workers by server index of one of the `lone_options` of each job; none for None."""
     tree = topology(instance.cluster)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    gpus = [server.gpus for server in tree.servers]
     joined = cache(tree.joined)  # Few bandwidths differ, and servers may be many.
 
     @cache  # Few jobs differ here, too.
@@ -185,12 +186,16 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
         if servers == 1:
             return {_largest_server(instance.cluster, size, gbps, allowed): size}
         equal = spread is not None and spread.equal
-        found = (
-            ring_on_cards(tree, room, group, size, servers, gbps, equal=equal)
-            if tree.has_cards
-            else _spread(tree, room, group, size, servers, equal=equal)
+        rooms = (
+            [s for s in room if s in group]
             for group in groups_of(tree, spread, allowed)
             for room in joined(gbps)
+        )
+        found = (
+            ring_on_cards(tree, room, gpus, size, gbps, servers, servers, equal=equal)
+            if tree.has_cards
+            else _spread(tree, room, size, servers, equal=equal)
+            for room in rooms
         )
         return next(ring for ring in found if ring is not None)
 
@@ -221,17 +226,10 @@ def _largest_server(cluster: Cluster, size: int, gbps: float, allowed: frozenset
 
 
 def _spread(
-    tree: Topology,
-    component: Sequence[int],
-    allowed: frozenset[int],
-    size: int,
-    servers: int,
-    *,
-    equal: bool,
+    tree: Topology, room: Sequence[int], size: int, servers: int, *, equal: bool
 ) -> dict[int, int] | None:
-    """Workers on the largest servers of a component; None if it has no room."""
-    largest = {s: tree.servers[s].gpus for s in component if s in allowed}
-    largest = dict(islice(largest.items(), servers))
+    """Workers on the largest of some servers; None if they have no room."""
+    largest = {s: tree.servers[s].gpus for s in room[:servers]}
     if len(largest) < servers:
         return None
     if equal:

@@ -90,11 +90,11 @@ def exchange_seconds(bits: float, gbps: float, latency: float) -> float:
 def overlapped_seconds(compute: float, exchange: float, overlap: float) -> float:
     """Seconds of compute and exchange of which a part goes on at once, `(c^γ + e^γ)^(1/γ)`.
 
-    It never falls with either, to the last bit: bounds and proofs rest on that. Powers of floats
-    are not that monotone. So both times are rounded to 30 binary digits first, and the sum of
-    powers, of which the root is taken, to 40. Where two roundings differ, so much differs the
-    result that no error of a power, of up to an ulp, puts it in the wrong order: as long as γ is at
-    most `MAX_OVERLAP`. This costs less than a part in 10^9, as `SPEED_GUARD`.
+    It never falls with either, to the last bit: bounds and proofs rest on that. No library promises
+    that of powers. So both times are first rounded to 30 binary digits, and the sum of powers, of
+    which the root is taken, to 40. Where rounded numbers differ, results differ by so much that a
+    power which is off by an ulp does not change their order, with γ up to `MAX_OVERLAP`. The result
+    is right to a part in 10^9, as `SPEED_GUARD`.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -107,17 +107,28 @@ class Topology:
                 inside.add(link)
         return Topology(self.servers, tuple(self.links[link] for link in sorted(inside)))
 
-    def joined(self, least_gbps: float) -> list[list[int]]:
-        """Servers, by index, that links of at least a rate join, the largest servers first."""
+    def joined(self, least_gbps: float, rates: Sequence[float] = ()) -> list[list[int]]:
+        """Servers, by index, that links of at least a rate join, the largest servers first.
+
+        Parameters
+        ----------
+        least_gbps
+            The rate.
+        rates
+            (links) What each link has; by default its own rate.
+        """
         size = {server.name: (-server.gpus, s) for s, server in enumerate(self.servers)}
-        if all(link.gbps >= least_gbps for link in self.links):
+        rates = rates or [link.gbps for link in self.links]
+        if all(gbps >= least_gbps for gbps in rates):
             return [[s for _, s in sorted(size.values())]]
         import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
 
         fast = nx.Graph()
         fast.add_nodes_from(node for link in self.links for node in (link.node, link.parent))
         fast.add_edges_from(
-            (link.node, link.parent) for link in self.links if link.gbps >= least_gbps
+            (link.node, link.parent)
+            for link, gbps in zip(self.links, rates, strict=True)
+            if gbps >= least_gbps
         )
         return [
             [s for _, s in sorted(size[node] for node in nodes if node in size)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarmodel.engine import duties, formulas, kernel
+from rarmodel.engine import duties, kernel
 from rarmodel.engine import segmented_runs as segments
 from rarmodel.engine.arrays import BY_COUNT, UNKNOWN, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
@@ -149,8 +149,8 @@ def part_lost(
     lost = 0.0
     for i in range(count):
         ring = state.rings[met[i]]
-        seconds = kernel.seconds_at(arrays, state, met[i], after[met[i]])
+        slowed = kernel.speed_at(arrays, state, met[i], after[met[i]])
         after[met[i]] = 0.0
         if ring.speed > 0:
-            lost += 1.0 - formulas.speed(arrays.slot_seconds, seconds) / ring.speed
+            lost += 1.0 - slowed / ring.speed
     return lost, own

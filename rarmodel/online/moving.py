@@ -14,6 +14,8 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel.engine.arrays import Ints
+from rarmodel.model.card_spreads import ring_on_cards
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.sharing_rule import sharing_rule
 
@@ -33,7 +35,8 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     """Idle GPUs on which a job makes progress, on the fewest servers; None if there are none.
 
     A ring between servers has the least share of the links between them. So servers are tried
-    together that links of some share or more join. One server is tried for each rate within.
+    together that links of some share or more join. One server is tried for each rate within. Where
+    servers have several network cards, a ring must have enough workers on each of them, too.
     """
     best: Ring | None = None
     idle, _ = cluster.room_for(k)
@@ -42,6 +45,11 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
         few = []
     several = replace(asked, fewest=max(2, asked.fewest))
     ways = [*few, *((servers, several) for servers in _joined(cluster))]
+    for allowed in asked.each_allowed() if cluster.tree.has_cards else ():
+        for ring in _on_cards(cluster, several, allowed, idle):
+            fewer = best is None or len(ring) < len(best)
+            if fewer and cluster.speed_in(k, ring) > 0:
+                best = ring
     for allowed in asked.each_allowed():
         for servers, way in ways:
             if way.fewest > way.most:
@@ -88,6 +96,19 @@ def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
             servers = np.zeros(count, np.bool_)
             servers[some] = True
             yield servers
+
+
+def _on_cards(cluster: WorkingCluster, asked: Asked, allowed: Truths, idle: Ints) -> Iterator[Ring]:
+    """The rings between servers that have some bandwidth or more on the fewest servers."""
+    tree, shares, gpus = cluster.tree, _shares(cluster), idle.tolist()
+    for gbps in sorted({*shares, *tree.part_rates}, reverse=True):
+        for room in tree.joined(gbps, shares):
+            among = [s for s in room if allowed[s]]
+            ring = ring_on_cards(
+                *(tree, among, gpus, asked.size, gbps, asked.fewest, asked.most), equal=asked.equal
+            )
+            if ring is not None:
+                yield ring
 
 
 def _shares(cluster: WorkingCluster) -> list[float]:

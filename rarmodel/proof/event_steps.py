@@ -29,8 +29,8 @@ from functools import partial
 from rarmodel.engine.arrays import BY_COUNT, NEVER, Arrays, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.duties import share
-from rarmodel.engine.formulas import slots_needed, speed
-from rarmodel.engine.kernel import mode_seconds
+from rarmodel.engine.formulas import slots_needed
+from rarmodel.engine.mode_speeds import mode_speed
 
 from .known_states import known
 from .tree import LEVEL, SEEN, USED, WAITING, Options, Tree
@@ -262,7 +262,7 @@ def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) 
     for server in range(len(options.gpus)):
         if options.workers[option, server] > 0:
             servers += 1
-    return speed(arrays.slot_seconds, mode_seconds(arrays, options.job[job], servers, gbps))
+    return mode_speed(arrays, options.job[job], servers, gbps)
 
 
 @_inner

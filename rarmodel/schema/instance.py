@@ -82,6 +82,10 @@ class Contention(Record):
     """How far exchange and passes overlap, γ: together they take `(c^γ + e^γ)^(1/γ)`, with 1 their
     sum."""
 
+    def given(self) -> dict[str, Any]:
+        """The fields that are given, and the model."""
+        return {"model": self.model, **self.model_dump(exclude_unset=True)}
+
 
 class Preemption(Record):
     """Jobs may be interrupted, moved and, if they are moldable, resized."""

@@ -201,7 +201,7 @@ class _Reader:
         self.everywhere = queue.jobs  # Jobs of other partitions hold licences, too.
         self.licences = LicencesLeft(queue.licences)
         contention = choices.contention
-        self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
+        self.contention = DEFAULT_CONTENTION if contention is None else contention.given()
 
     def reading(self) -> Reading:
         """The instance and its account."""

@@ -10,11 +10,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from contended import contended_instance
+from engine_beside_verifier import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
-from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
 from rarmodel.engine.arrays import BY_LOAD, BY_RING, arrays_of
 from rarmodel.model import bandwidths, best_share, topology, worst_share
 from rarmodel.model.sharing_rule import DUTY, RULES, RingOnLinks, SharingRule, duty_units
@@ -48,21 +48,6 @@ WITH_TOYS = patch.dict(
 def by_rule(instance: Instance, name: str) -> Instance:
     contention = instance.contention.model_copy(update={"model": name})
     return instance.model_copy(update={"contention": contention})
-
-
-def check(instance: Instance, random: Random, latest: int) -> None:
-    """Engine, verifier and slot-by-slot reading agree to the last bit."""
-    workers = random_workers(random, instance)
-    starts = [random.randrange(latest) for _ in instance.jobs]
-    runs = [Run(*run) for run in zip(instance.jobs, starts, workers, strict=True)]
-    result, plain = (simulate(instance, runs, slot_by_slot=naive) for naive in (False, True))
-    assert result.completion == plain.completion
-    assert result.periods == plain.periods
-    evaluation = Engine(instance).evaluate(np.array(starts), placements_of(workers))
-    if evaluation.makespan != OVERFULL:
-        ends = [NEVER if end is None else end for end in result.completion]
-        assert evaluation.completion.tolist() == ends
-        assert evaluation.makespan == (STUCK if NEVER in ends else max(ends))
 
 
 @settings(max_examples=100, deadline=None)

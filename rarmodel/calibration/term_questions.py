@@ -99,9 +99,10 @@ def asked_of(table: PublishedTable, seed: int) -> Asked:
 
 
 def gradient_of(model: str) -> float | None:
-    """Known size in MB of a model's gradient, or None."""
+    """Size in MB of a model's gradient by its parameters, or None if these are not known."""
     name = known_model(model)
-    return None if name is None else profiles()[name][0].gradient_mb
+    found = None if name is None else profiles()[name][0]
+    return None if found is None or found.fitted else found.gradient_mb
 
 
 def _parts(keys: Sequence[Any], never: Collection[Any], seed: int, table: PublishedTable) -> Column:

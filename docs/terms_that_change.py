@@ -1,10 +1,11 @@
-"""What the terms of real networks change: makespans, the order of methods, and plans that go astray.
+"""What the terms of real networks change: makespans, order of methods, plans that go astray.
 
     python docs/terms_that_change.py
 
-prints the table of `docs/how-true.md`, in about a minute. For each instance and method, one schedule
-is made with the paper's terms, and one with those of real networks. Both are then played in the
-world with these terms: jobs keep their GPUs and their order on them, and start when these are free.
+prints the table of `docs/how-true.md`, in about a minute. For each instance and method, one
+schedule is made with the paper's terms, and one with those of real networks. Both are then played
+in the world with these terms: jobs keep their GPUs and their order on them, and start when these
+are free.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 
 import rarmodel
 from rarmodel.model import bandwidths, topology
-from rarmodel.model.ring_rates import Pace, plain_pace
 from rarmodel.model.lone import within_gbps
+from rarmodel.model.ring_rates import Pace, plain_pace
 
 INSTANCES = ("paper-160", "philly-2869ce", "rack-tree", "fragmented-uneven", "start-later")
 METHODS = ("first-fit", "list-scheduling", "sjf-bco", "search")

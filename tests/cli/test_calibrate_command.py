@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -279,10 +280,10 @@ def test_a_published_layout_is_asked_for_terms(invoke: Invoke, tmp_path: Path) -
     table = pairs(tmp_path / "pairs.csv")
     outcome = invoke("calibrate", table, "--output", output, "--plot", drawn, "--test", table)
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.lines[-1].startswith(
+    assert outcome.out.splitlines()[-1].startswith(
         "sensitivity × pressure: earns its place, the mean held-out"
     )
-    assert "all            64" in outcome.out
+    assert re.search("^ all +64 ", outcome.out, re.MULTILINE)
     profiles = json.loads(output.read_text(encoding="utf-8"))["profiles"]
     assert profiles["M0,4,2"].keys() == {"network_sensitivity", "network_pressure"}
     assert "error by group" in drawn.read_text(encoding="utf-8")

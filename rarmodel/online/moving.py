@@ -46,10 +46,10 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     several = replace(asked, fewest=max(2, asked.fewest))
     ways = [*few, *((servers, several) for servers in _joined(cluster))]
     for allowed in asked.each_allowed() if cluster.tree.has_cards else ():
-        for ring in _on_cards(cluster, several, allowed, idle):
-            fewer = best is None or len(ring) < len(best)
-            if fewer and cluster.speed_in(k, ring) > 0:
-                best = ring
+        for found in _on_cards(cluster, several, allowed, idle):
+            fewer = best is None or len(found) < len(best)
+            if fewer and cluster.speed_in(k, found) > 0:
+                best = found
     for allowed in asked.each_allowed():
         for servers, way in ways:
             if way.fewest > way.most:

@@ -13,6 +13,7 @@ from rarmodel.culprits import shown
 from rarmodel.errors import PartError, UsageError
 from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
 from rarmodel.model.interruptions import left_if_moved
+from rarmodel.model.link_shares import sensitivities, sensitivity_classes
 from rarmodel.model.objectives import Value
 from rarmodel.model.sharing_rule import SharingRule, sharing_rule
 from rarmodel.schema import Instance, Job, Link, Server
@@ -91,6 +92,15 @@ class Scope:
     def sharing(self) -> SharingRule:
         """How rings that share a link slow each other down."""
         return sharing_rule(self.instance.contention)
+
+    @cached_property
+    def sensitivities(self) -> tuple[int, ...]:
+        """The different sensitivities of rings: a ring counts to each with a weight of its own."""
+        return sensitivities(self.instance)
+
+    def sensitivity(self, job: str) -> int:
+        """Which of `sensitivities` a job's ring has."""
+        return self.sensitivities[sensitivity_classes(self.instance)[self.index[job]]]
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rarmodel.model import contention, interruptions, timing
 from rarmodel.model.sharing_rule import RULES
+from rarmodel.model.sharing_rule import felt_units as _felt_units
 
 from .compilation import compiled
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     cards_gbps = contention.cards_gbps
     weight = _LOADS.weight
     level = _LOADS.level
+    felt_units = _felt_units
 else:
 
     @cache
@@ -50,3 +52,4 @@ else:
     cards_gbps = _inner(contention.cards_gbps)
     weight = _inner(_LOADS.weight)
     level = _inner(_LOADS.level)
+    felt_units = _inner(_felt_units)

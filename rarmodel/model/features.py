@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.network_pressures import FIELDS
 from rarmodel.schema.problems import place_of
 from rarmodel.schema.resources import uses_of
 
@@ -56,6 +57,14 @@ def _resources(instance: Instance) -> str | None:
     return None
 
 
+def _network_pressures(instance: Instance) -> str | None:
+    for i, job in enumerate(instance.jobs):
+        for field in FIELDS:
+            if getattr(job, field) is not None:
+                return f"jobs[{i}].{field}"
+    return None
+
+
 def _own_rates(instance: Instance) -> str | None:
     servers = enumerate(instance.cluster.servers)
     own = (i for i, server in servers if server.intra_server_gbps is not None)
@@ -87,6 +96,7 @@ DUTY = Feature(
     "contention by duty",
     lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
 )
+NETWORK_PRESSURES = Feature("network pressures", _network_pressures)
 LATENCY = Feature(
     "latency",
     lambda instance: "contention.latency_ms" if instance.contention.latency_ms > 0 else None,
@@ -118,6 +128,7 @@ FEATURES = (
     QUOTAS,
     RESOURCES,
     DUTY,
+    NETWORK_PRESSURES,
     LATENCY,
     OVERLAP,
     CARDS,
@@ -130,7 +141,7 @@ WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
 
 TERMS = frozenset({LATENCY.name, OVERLAP.name})
 """What makes (8) another number, and nothing else."""
-BY_DUTY = TERMS | {DUTY.name}
+BY_DUTY = TERMS | {DUTY.name, NETWORK_PRESSURES.name}
 """What most parts for the paper's problem handle beside it."""
 PAPER = BY_DUTY | {OBJECTIVES.name}
 """The paper's jobs and cluster, whatever the objective, the model of contention and its terms."""
@@ -146,7 +157,7 @@ PLACES = frozenset(
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
 
-ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | BY_DUTY | {OBJECTIVES.name}
+ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
 ALL = frozenset(feature.name for feature in FEATURES)
 
 

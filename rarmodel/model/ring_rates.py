@@ -12,10 +12,17 @@ from math import inf
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.base import BILLION
 
 from . import timing
 from .caching import once_per_instance
-from .sharing_rule import RingOnLinks, SharingRule
+from .sharing_rule import (
+    NO_PRESSURE,
+    RingOnLinks,
+    SharingRule,
+    pressure_of,
+    sensitivity_of,
+)
 
 
 class Pace(NamedTuple):
@@ -39,6 +46,8 @@ class Pace(NamedTuple):
         Seconds of latency in an iteration.
     overlap
         How far the exchange overlaps with the passes, γ.
+    pressure, sensitivity
+        How much its ring slows others down on links, and they it; see `RingOnLinks`.
     """
 
     size: int
@@ -50,10 +59,12 @@ class Pace(NamedTuple):
     iterations: int
     latency: float = 0.0
     overlap: float = 1.0
+    pressure: int = NO_PRESSURE
+    sensitivity: int = BILLION
 
     def seconds(self, servers: int, gbps: float) -> float:
         """Time of an iteration in seconds on so many servers at a bandwidth, τ_j: (8)."""
-        _, bits, reduction, compute, overhead_ms, _, _, latency, overlap = self
+        _, bits, reduction, compute, overhead_ms, _, _, latency, overlap, *_ = self
         overhead = timing.overhead_seconds(overhead_ms, servers)
         return timing.iteration_seconds(bits, gbps, latency, reduction, overhead, compute, overlap)
 
@@ -75,12 +86,15 @@ class Pace(NamedTuple):
         """
         rest = self._replace(compute=0.0).rest(servers)
         return RingOnLinks(
-            links, self.bits, rest, self.compute, self.latency, self.overlap, most_gbps
+            *(links, self.bits, rest, self.compute, self.latency, self.overlap, most_gbps),
+            *(self.pressure, self.sensitivity),
         )
 
-    def weight(self, rule: SharingRule, servers: int, gbps: float) -> int:
-        """What the ring counts by a rule on links there, with a bandwidth when alone."""
-        return self.on_links((), servers).weight(rule, gbps)
+    def weight(
+        self, rule: SharingRule, servers: int, gbps: float, sensitivity: int = BILLION
+    ) -> int:
+        """What the ring counts on links there, with a bandwidth when alone; see `RingOnLinks`."""
+        return self.on_links((), servers).weight(rule, gbps, sensitivity)
 
     def speed(self, servers: int, gbps: float) -> int:
         """Iterations per slot there, φ_j."""
@@ -120,6 +134,8 @@ def each_paces(instance: Instance) -> Iterator[Paces]:
             job.iterations_left,
             timing.latency_seconds(contention.latency_ms, size),
             contention.overlap,
+            pressure_of(job),
+            sensitivity_of(job),
         )
 
     for job in instance.jobs:

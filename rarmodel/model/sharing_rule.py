@@ -13,6 +13,10 @@ weights, and the same rule gives each its part. Two laws hold for each, and
 bounds, proofs and formulations rest on them: a weight does not depend on who else is there, and a
 level never falls when the load grows. So a user more never makes another faster.
 
+Where weights differ, jobs may have a sensitivity, and a pressure in place of the weight (section
+20). A user then counts to those of each sensitivity with a weight of its own: the product, rounded
+up. So a resource has a load for each of the sensitivities, which are few. Both laws still hold.
+
 Weights are whole numbers, so no order of summation matters. The functions of numbers can be
 compiled without change, as those in `contention` and `timing`.
 """
@@ -24,13 +28,18 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import NamedTuple
 
-from rarmodel.schema import Contention
+from rarmodel.schema import Contention, Job
+from rarmodel.schema.base import BILLION, exactly
 
 from .contention import contention_level, linear_degradation
 from .timing import exchange_seconds, overlapped_seconds
 
 UNITS = 2**20
 """The duty of a ring that does nothing but exchange."""
+
+
+NO_PRESSURE = -1
+"""In place of a pressure: what the ring counts follows from its duty."""
 
 
 class SharingRule(NamedTuple):
@@ -107,6 +116,40 @@ def duty_units(exchange: float, rest: float, compute: float, overlap: float) -> 
     return math.ceil(UNITS / (both + rest / exchange))
 
 
+def felt_units(units: int, sensitivity: int) -> int:
+    """What a ring counts to one of a sensitivity, `a'·d`, rounded up to whole `UNITS`.
+
+    The product stays below 2^60, so that compiled code has it exactly.
+
+    Parameters
+    ----------
+    units
+        Its duty, d, in `UNITS`.
+    sensitivity
+        The sensitivity of the other, a', in billionths.
+    """
+    return -(-units * sensitivity // BILLION)
+
+
+def pressure_units(pressure: int, sensitivity: int) -> int:
+    """The same with a pressure in place of the duty, `a'·b'`; both in billionths."""
+    return -(-pressure * sensitivity * UNITS // BILLION**2)
+
+
+def sensitivity_of(job: Job) -> int:
+    """How much other rings on its links slow a job's ring down, a'_j, in billionths."""
+    return _billionths(job.network_sensitivity, BILLION)
+
+
+def pressure_of(job: Job) -> int:
+    """How much a job's ring slows others down, b'_j, in billionths, or `NO_PRESSURE`."""
+    return _billionths(job.network_pressure, NO_PRESSURE)
+
+
+def _billionths(factor: float | None, absent: int) -> int:
+    return absent if factor is None else int(exactly(factor) * BILLION)
+
+
 def effective_rings(concurrency: float, others: int) -> float:
     """Rings that a ring meets on a link, itself included: `k = 1 + ξ1·Σ d_i`.
 
@@ -176,6 +219,8 @@ class RingOnLinks(NamedTuple):
         How far the exchange overlaps with the passes, γ.
     most_gbps
         The most in Gbit/s that its network cards reach.
+    pressure, sensitivity
+        How much it slows others down, or `NO_PRESSURE`; how much they slow it down; in billionths.
     """
 
     links: tuple[int, ...]
@@ -185,8 +230,23 @@ class RingOnLinks(NamedTuple):
     latency: float = 0.0
     overlap: float = 1.0
     most_gbps: float = inf
+    pressure: int = NO_PRESSURE
+    sensitivity: int = BILLION
 
-    def weight(self, rule: SharingRule, gbps: float) -> int:
-        """What it counts on each of its links by a rule, if these leave it a rate when alone."""
+    def weight(self, rule: SharingRule, gbps: float, sensitivity: int = BILLION) -> int:
+        """What it counts on each of its links by a rule.
+
+        Parameters
+        ----------
+        rule
+            The rule.
+        gbps
+            What its links leave it when alone.
+        sensitivity
+            Sensitivity of the ring to which it counts so.
+        """
+        if self.pressure != NO_PRESSURE and not rule.equal_weights:
+            return pressure_units(self.pressure, sensitivity)
         exchange = exchange_seconds(self.bits, min(gbps, self.most_gbps), self.latency)
-        return rule.weight(exchange, self.rest, self.compute, self.overlap)
+        own = rule.weight(exchange, self.rest, self.compute, self.overlap)
+        return own if rule.equal_weights else felt_units(own, sensitivity)

@@ -13,7 +13,7 @@ from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segmented_runs import within_speeds, work_of
 from rarmodel.lists.capacity_profile import capacity_profile
-from rarmodel.model.link_shares import bandwidths
+from rarmodel.model.link_shares import bandwidths, sensitivities, sensitivity_classes
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.ring_rates import Pace, pace
 from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
@@ -295,9 +295,13 @@ class WorkingCluster:
         size = int(workers.sum())
         one = self._pace(k, ring)
         rule = sharing_rule(self.instance.contention)
-        weight = one.weight(rule, len(ring), self.tree.lone_gbps(ring))
+        alone = self.tree.lone_gbps(ring)
+        weights = [one.weight(rule, len(ring), alone, to) for to in sensitivities(self.instance)]
+        weight = np.array(weights, np.int64)
+        column = sensitivity_classes(self.instance)[int(self.jobs.index[k])]
         lost, gbps = rings.part_lost(
-            self._arrays, self._state, servers, workers, size, weight, *self._scratch
+            *(self._arrays, self._state, servers, workers, size, weight, column),
+            *self._scratch,
         )
         return lost, one.speed(len(ring), gbps) / int(self.jobs.speed[k])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rarmodel.engine import duties, kernel
 from rarmodel.engine import segmented_runs as segments
-from rarmodel.engine.arrays import BY_COUNT, UNKNOWN, Arrays, Floats, Ints, State
+from rarmodel.engine.arrays import BY_COUNT, NOW, UNKNOWN, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes, mode_of
 from rarmodel.engine.segmented_runs import Work
@@ -94,7 +94,8 @@ def part_lost(
     servers: Ints,
     workers: Ints,
     size: int,
-    weight: int,
+    weight: Ints,
+    column: int,
     after: Floats,
     met: Ints,
 ) -> tuple[float, float]:
@@ -107,8 +108,10 @@ def part_lost(
     ----------
     arrays, state
         The simulation.
-    servers, workers, size, weight
-        Where the ring would be, how many GPUs it has, and what it would count on its links.
+    servers, workers, size
+        Where the ring would be, and how many GPUs it has.
+    weight, column
+        What it would count on its links to each class of rings, and its own class.
     after, met
         (jobs) Scratch: bandwidth of rings, and which rings these are.
     """
@@ -133,13 +136,15 @@ def part_lost(
             continue
         share = arrays.share[link.row + link.rings + 1]
         if arrays.sharing != BY_COUNT:
-            share = duties.share(arrays, index, state.load[index])
+            load = state.load[NOW, index * arrays.classes + column]
+            share = duties.share(arrays, index, load)
         own = min(own, share)
         for at in range(link.row, link.row + link.rings):
             job = state.row[at].job
             if arrays.sharing != BY_COUNT:
-                others = state.load[index] - state.duty[job] + weight
-                share = duties.share(arrays, index, others)
+                others = duties.load_beside(arrays, state, job, index)
+                more = weight[duties.column_of(arrays, state, job)]
+                share = duties.share(arrays, index, others + more)
             if share < kernel.settled_gbps(arrays, state, job):
                 if after[job] == 0.0:
                     met[count] = job

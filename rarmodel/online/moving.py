@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rarmodel.engine.arrays import Ints
 from rarmodel.model.card_spreads import ring_on_cards
 from rarmodel.model.lone import within_gbps
-from rarmodel.model.sharing_rule import sharing_rule
+from rarmodel.model.sharing_rule import sensitivity_of, sharing_rule
 
 from .cluster_at_work import WorkingCluster
 from .idle_capacity import Ring
@@ -44,12 +44,12 @@ def elsewhere(cluster: WorkingCluster, k: int, asked: Asked) -> Ring | None:
     if asked.fewest > 1:
         few = []
     several = replace(asked, fewest=max(2, asked.fewest))
-    ways = [*few, *((servers, several) for servers in _joined(cluster))]
+    ways = [*few, *((servers, several) for servers in _joined(cluster, k))]
     for allowed in asked.each_allowed() if cluster.tree.has_cards else ():
-        for found in _on_cards(cluster, several, allowed, idle):
-            fewer = best is None or len(found) < len(best)
-            if fewer and cluster.speed_in(k, found) > 0:
-                best = found
+        for one in _on_cards(cluster, k, several, allowed, idle):
+            fewer = best is None or len(one) < len(best)
+            if fewer and cluster.speed_in(k, one) > 0:
+                best = one
     for allowed in asked.each_allowed():
         for servers, way in ways:
             if way.fewest > way.most:
@@ -71,8 +71,8 @@ def _of_rates(cluster: WorkingCluster) -> Iterator[Truths]:
         yield rates >= rate
 
 
-def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
-    """Servers that are joined by links of a share or more, the greatest share first.
+def _joined(cluster: WorkingCluster, k: int) -> Iterator[Truths]:
+    """Servers that are joined by links of a share or more for a job, the greatest share first.
 
     Of equal shares, those with the first server of the cluster come first.
     """
@@ -81,7 +81,7 @@ def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     nodes = {node for link in tree.links for node in (link.node, link.parent)}
     group = {node: {node} for node in nodes}
-    shares = zip(_shares(cluster), tree.links, strict=True)
+    shares = zip(_shares(cluster, k), tree.links, strict=True)
     ordered = sorted(shares, key=lambda one: -one[0])
     for _, links in groupby(ordered, key=lambda one: one[0]):
         grown = []
@@ -98,9 +98,11 @@ def _joined(cluster: WorkingCluster) -> Iterator[Truths]:
             yield servers
 
 
-def _on_cards(cluster: WorkingCluster, asked: Asked, allowed: Truths, idle: Ints) -> Iterator[Ring]:
+def _on_cards(
+    cluster: WorkingCluster, k: int, asked: Asked, allowed: Truths, idle: Ints
+) -> Iterator[Ring]:
     """The rings between servers that have some bandwidth or more on the fewest servers."""
-    tree, shares, gpus = cluster.tree, _shares(cluster), idle.tolist()
+    tree, shares, gpus = cluster.tree, _shares(cluster, k), idle.tolist()
     for gbps in sorted({*shares, *tree.part_rates}, reverse=True):
         for room in tree.joined(gbps, shares):
             among = [s for s in room if allowed[s]]
@@ -111,12 +113,14 @@ def _on_cards(cluster: WorkingCluster, asked: Asked, allowed: Truths, idle: Ints
                 yield ring
 
 
-def _shares(cluster: WorkingCluster) -> list[float]:
-    """(links) What one more ring would have of each link, in Gbit/s."""
+def _shares(cluster: WorkingCluster, k: int) -> list[float]:
+    """(links) What the ring of a job would have of each link as one more, in Gbit/s."""
     contention, links = cluster.instance.contention, cluster.tree.links
+    sensitivity = sensitivity_of(cluster.instance.jobs[int(cluster.jobs.index[k])])
     rule, load = sharing_rule(contention), [0] * len(links)
     for ring in cluster.linked.values():
-        weight = ring.weight(rule, min(links[link].gbps for link in ring.links))
+        alone = min(links[link].gbps for link in ring.links)
+        weight = ring.weight(rule, alone, sensitivity)
         for link in ring.links:
             load[link] += weight
     return [rule.share(contention, link.gbps, n) for link, n in zip(links, load, strict=True)]

@@ -37,6 +37,7 @@ from .base import (
 )
 from .cluster import Cluster
 from .job import Job, sound_jobs
+from .network_pressures import problems_with_contention
 from .plain_jobs import plain_first
 from .problems import with_faults_of, with_problems
 from .references import problems_among_jobs, problems_with_cluster
@@ -282,6 +283,8 @@ def _problems(
     found = list(problems_among_jobs(jobs, others))
     if cluster := rest.get("cluster"):
         found += problems_with_cluster(jobs, cluster)
+    if contention := rest.get("contention"):
+        found += problems_with_contention(jobs, contention.model)
     if "resources" in rest:
         found += problems_with_resources(jobs, rest["resources"])
     for problem in found:

@@ -69,7 +69,14 @@ def predicted(
         running = [number for number in start if number not in completion]
         seconds = {number: parts[number].rest for number in running}
         linked = [number for number in running if parts[number].links]
-        rings = [RingOnLinks(p.links, p.pace.bits, p.rest) for p in map(parts.__getitem__, linked)]
+        rings = [
+            RingOnLinks(
+                *(one.links, one.pace.bits, one.rest),
+                pressure=one.pace.pressure,
+                sensitivity=one.pace.sensitivity,
+            )
+            for one in map(parts.__getitem__, linked)
+        ]
         for number, ring, share in zip(
             linked, rings, bandwidths(contention, gbps, rings), strict=True
         ):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from rarmodel.model import timing
 from rarmodel.model.interruptions import checkpoint_interval, kept_iterations
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.model.topology import topology
 from rarmodel.schema import Cluster, Instance
 
@@ -83,13 +83,9 @@ def _states(
     used = {i: tree.links_used(runs[i].workers) for i in in_order}
     rings = {
         i: RingOnLinks(
-            used[i],
-            bits,
-            reduction + overhead,
-            compute,
-            latency,
-            contention.overlap,
+            *(used[i], bits, reduction + overhead, compute, latency, contention.overlap),
             _most_of_cards(cluster, runs[i].workers),
+            *(pressure_of(runs[i].job), sensitivity_of(runs[i].job)),
         )
         for i, (bits, latency, reduction, overhead, compute) in terms.items()
         if used[i]

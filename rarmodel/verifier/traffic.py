@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.contention import cards_gbps
-from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
+from rarmodel.model.sharing_rule import (
+    RingOnLinks,
+    pressure_of,
+    sensitivity_of,
+    sharing_rule,
+)
 from rarmodel.model.topology import Topology, topology
 from rarmodel.schema import Instance, Job
 
@@ -182,44 +187,52 @@ class Traffic:
 
     def _linked(self, i: int) -> RingOnLinks:
         """An active ring, as a user of its links."""
-        own = self._terms[i]
+        own, ring = self._terms[i], self._rings[i]
         return RingOnLinks(
-            self._rings[i].links,
-            own.bits,
-            own.reduction + own.overhead,
-            own.compute,
-            own.latency,
-            self._instance.contention.overlap,
-            own.most_gbps,
+            *(ring.links, own.bits, own.reduction + own.overhead, own.compute, own.latency),
+            *(self._instance.contention.overlap, own.most_gbps),
+            *(pressure_of(ring.job), sensitivity_of(ring.job)),
         )
 
 
 class _Weighed(Traffic):
-    """The same where rings are not alike: loads in place of numbers of rings."""
+    """The same where rings are not alike: loads in place of numbers of rings.
+
+    A ring counts to those of each sensitivity with a weight of its own, so a link has a load for
+    each of the sensitivities.
+    """
 
     def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
         super().__init__(instance, rings)
-        self._load = [0] * len(self._gbps)
-        self._weight: dict[int, int] = {}
+        self._sensitivity = [sensitivity_of(ring.job) for ring in rings]
+        few = dict.fromkeys(self._sensitivity, 0)
+        self._load = [dict(few) for _ in self._gbps]
+        self._weight: dict[int, dict[int, int]] = {}
 
     def _joined(self, i: int) -> None:
         if links := self._rings[i].links:
-            alone = min(self._gbps[link] for link in links)
-            self._weight[i] = self._linked(i).weight(self._rule, alone)
+            alone, linked = min(self._gbps[link] for link in links), self._linked(i)
+            self._weight[i] = {
+                to: linked.weight(self._rule, alone, to) for to in self._load[links[0]]
+            }
             for link in links:
-                self._load[link] += self._weight[i]
+                for to, own in self._weight[i].items():
+                    self._load[link][to] += own
 
     def _left(self, i: int) -> None:
         for link in self._rings[i].links:
-            self._load[link] -= self._weight[i]
+            for to, own in self._weight[i].items():
+                self._load[link][to] -= own
 
     def _changed(self, before: Mapping[int, int]) -> dict[int, float]:
         return dict.fromkeys(before, 0.0)
 
     def _on_links(self, i: int, links: Sequence[int]) -> float:
-        contention, own = self._instance.contention, self._weight[i]
+        contention, to = self._instance.contention, self._sensitivity[i]
+        own = self._weight[i][to]
         return min(
-            self._rule.share(contention, self._gbps[link], self._load[link] - own) for link in links
+            self._rule.share(contention, self._gbps[link], self._load[link][to] - own)
+            for link in links
         )
 
 

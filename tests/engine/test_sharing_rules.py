@@ -13,9 +13,10 @@ from contended import contended_instance
 from engine_beside_verifier import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pressed import pressed
 from random_instances import instances, random_workers
 
-from rarmodel.engine.arrays import BY_LOAD, BY_RING, arrays_of
+from rarmodel.engine.arrays import BY_CLASS, BY_LOAD, BY_RING, arrays_of
 from rarmodel.model import bandwidths, best_share, topology, worst_share
 from rarmodel.model.sharing_rule import DUTY, RULES, RingOnLinks, SharingRule, duty_units
 from rarmodel.schema import Instance
@@ -89,6 +90,67 @@ def test_links_of_one_rate_are_compared_by_their_loads() -> None:
     tree = contended_instance(Random(1), tree=True)
     assert len({link.gbps for link in tree.cluster.network.links}) == 2  # type: ignore[union-attr]
     assert arrays_of(tree).sharing == BY_RING
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12]))
+def test_engine_equals_verifier_with_pressures_and_sensitivities(
+    instance: Instance, random: Random, latest: int
+) -> None:
+    check(pressed(random, instance), random, latest)
+
+
+@pytest.mark.slow
+@settings(max_examples=3_000, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12, 60]))
+def test_engine_equals_verifier_with_pressures_and_sensitivities_often(
+    instance: Instance, random: Random, latest: int
+) -> None:
+    check(pressed(random, instance), random, latest)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(), st.randoms(use_true_random=False))
+def test_with_pressures_one_job_more_never_makes_another_complete_earlier(
+    instance: Instance, random: Random
+) -> None:
+    instance = pressed(random, instance)
+    workers = random_workers(random, instance)
+    runs = [
+        Run(job, random.randrange(6), ring)
+        for job, ring in zip(instance.jobs, workers, strict=True)
+    ]
+    fewer, all_of_them = simulate(instance, runs[1:]), simulate(instance, runs)
+    for before, after in zip(fewer.completion, all_of_them.completion[1:], strict=True):
+        assert after is None or (before is not None and before <= after)
+
+
+def with_factors(instance: Instance, **factors: float) -> Instance:
+    jobs = tuple(job.model_copy(update=factors) for job in instance.jobs)
+    return instance.model_copy(update={"jobs": jobs})
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_a_sensitivity_of_one_is_none(*, tree: bool) -> None:
+    plain = contended_instance(Random(3), jobs=6, tree=tree)
+    one = arrays_of(with_factors(plain, network_sensitivity=1.0))
+    for name, value in arrays_of(plain)._asdict().items():
+        assert np.array_equal(getattr(one, name), value), name
+
+
+def test_loads_have_a_column_for_each_sensitivity_of_a_ring() -> None:
+    plain = contended_instance(Random(0), jobs=6)
+    rings = [j for j, job in enumerate(plain.jobs) if job.size > 1]
+    jobs = list(plain.jobs)
+    for j, sensitivity in zip(range(len(jobs)), (3.0, 0.5, 3.0, 0.0, 0.5, 7.0), strict=True):
+        jobs[j] = jobs[j].model_copy(update={"network_sensitivity": sensitivity})
+    arrays = arrays_of(plain.model_copy(update={"jobs": tuple(jobs)}))
+    few = sorted({jobs[j].network_sensitivity or 0.0 for j in rings})
+    assert arrays.classes == len(few)
+    assert all(few[arrays.modes["column"][j]] == jobs[j].network_sensitivity for j in rings)
+    felt = arrays.felt.reshape(len(jobs), -1)
+    assert ((-1 - felt) / 1e9).tolist() == [few] * len(jobs)
+    assert arrays.sharing == BY_CLASS
 
 
 @settings(max_examples=60, deadline=None)

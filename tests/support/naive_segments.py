@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.schema import Cluster, Held, Instance, Job, Schedule
 
 Workers = Mapping[str, int]
@@ -110,13 +110,9 @@ def speeds(instance: Instance, rings: Mapping[str, Workers]) -> dict[str, int]:
     terms = {name: terms_of(instance, jobs[name], on) for name, on in rings.items()}
     linked = [
         RingOnLinks(
-            tuple(used[name]),
-            bits,
-            reduction + overhead,
-            compute,
-            latency,
-            contention.overlap,
+            *(tuple(used[name]), bits, reduction + overhead, compute, latency, contention.overlap),
             least_of_cards(cluster, rings[name]),
+            *(pressure_of(jobs[name]), sensitivity_of(jobs[name])),
         )
         for name, (bits, latency, reduction, overhead, compute) in terms.items()
         if used[name]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rarmodel.model import timing
 from rarmodel.model.extremes import job_extremes
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -105,7 +105,8 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
         rings = [
             RingOnLinks(
                 *(links[j], bits, reduction + overhead, compute, latency, overlap),
-                most_gbps=tree.cards_gbps(some[j]),
+                tree.cards_gbps(some[j]),
+                *(pressure_of(jobs[j]), sensitivity_of(jobs[j])),
             )
             for j, (bits, latency, reduction, overhead, compute) in terms.items()
             if links[j]

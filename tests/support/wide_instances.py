@@ -9,6 +9,7 @@ from typing import Any
 
 from enumeration import count_vectors
 from hypothesis import strategies as st
+from pressed import give_pressures
 from random_instances import random_instance
 from tenant_trees import random_tenants
 
@@ -23,6 +24,7 @@ from rarmodel.model.features import (
     GPU_TYPES,
     LATENCY,
     LEVELS,
+    NETWORK_PRESSURES,
     OVERLAP,
     PREEMPTION,
     QUOTAS,
@@ -47,7 +49,7 @@ OBJECTIVES = (
 WIDE = (
     *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
     *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY, LEVELS, RESOURCES),
-    *(LATENCY, OVERLAP, CARDS),
+    *(LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES),
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
@@ -88,6 +90,8 @@ def random_wide(
             change(random, data, features)
         # Terms take nothing from `random`: seeds go on to mean what they did without them.
         with_terms(Random(repr(data["time"]["slot_seconds"])), data, features)
+        if NETWORK_PRESSURES.name in features:
+            give_pressures(Random(repr(data["time"]["slot_seconds"])), data)
         try:
             return parse_instance(data)
         except InputError:
@@ -103,7 +107,7 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
             server["gpu_type"] = random.choice(["A100", "V100"])
         if SERVER_RATES.name in features and random.random() < 0.5:
             server["intra_server_gbps"] = random.choice([1.0, 5.0, 400.0])
-    if DUTY.name in features:
+    if DUTY.name in features or NETWORK_PRESSURES.name in features:
         data["contention"]["model"] = "duty"
         for link in cluster["network"].get("links", ()):
             link["gbps"] = 8.0  # Not every formulation takes several rates by duty.

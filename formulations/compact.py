@@ -19,7 +19,8 @@ Variables, by the names of their Pyomo components:
 `uses[j,l]`               1 if the ring of job j uses link ℓ
 `on_link[j,l,t]`          1 if job j uses link ℓ and is active in slot t
 `at_least[l,p,t]`         1 if at least p rings use link ℓ in slot t, p ≥ 2; by the count
-`counts[j,l,t]`           what job j counts on link ℓ in slot t; by duty
+`counts[j,l,t]`           what job j counts on link ℓ in slot t; by duty. With several sensitivities
+                          it is `counts[j,l,k,t]`: to rings of sensitivity k, such as `0.5`
 `reaches[j,i,t]`          1 if ring j does at least φ_ji iterations in slot t; by duty
 `progress[j,h,t]`         iterations of job j in slot t, in shape h on n ≥ 2 servers
 `makespan`                max_j T_j
@@ -52,7 +53,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import ALL_BUT_PREEMPTION, CARDS
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
@@ -116,7 +117,7 @@ def _size(scope: Scope) -> int:
     spread = 0
     for (sizes, types), number in wide.items():
         shapes = types * sum(min(size, servers) - 1 for size in sizes)
-        spread += number * (5 * len(rings) + shapes * counts)
+        spread += number * ((4 + len(scope.sensitivities)) * len(rings) + shapes * counts)
     return scope.horizon * (len(jobs) * (11 * servers + 12) + spread)
 
 
@@ -134,5 +135,5 @@ COMPACT = Formulation.composed(
     unfit=_unfit,
     model_class="linear",
     reads=frozenset(),
-    handles=ALL_BUT_PREEMPTION,
+    handles=ALL_BUT_PREEMPTION - {CARDS.name},  # A shape does not know its workers.
 )

@@ -86,11 +86,11 @@ class Coefficients:
         shape = self.shapes[j][h]
         return rings_of(self._scope).speeds(shape.pace, shape.servers, link)
 
-    def weight(self, j: str, h: Label) -> int:
-        """What the ring counts on its links in such a shape, where they have one rate."""
+    def weight(self, j: str, h: Label, to: int) -> int:
+        """What the ring counts in such a shape to those of a sensitivity; links have one rate."""
         shape = self.shapes[j][h]
         gbps = min(self._scope.links[l].gbps for l in self.links)
-        return shape.pace.weight(self._scope.sharing, shape.servers, gbps)
+        return shape.pace.weight(self._scope.sharing, shape.servers, gbps, to)
 
     def slowest_on(self, j: str, shape: Shape) -> list[str]:
         """Servers of the slowest type that a shape allows."""
@@ -207,8 +207,10 @@ def coefficients(scope: Scope) -> Coefficients:
 
 
 @once_per_scope
-def loads_of(scope: Scope) -> Loads:
-    """What rings may count on links by their weights, where all links have one rate."""
-    data = coefficients(scope)
-    weights = {j: {data.weight(j, h) for h in data.spread[j]} for j in data.rings}
-    return Loads(scope, dict.fromkeys(data.links, weights))
+def loads_of(scope: Scope) -> dict[int, Loads]:
+    """By sensitivity: what rings may count to those who have it, where all links have one rate."""
+    data, found = coefficients(scope), {}
+    for to in scope.sensitivities:
+        weights = {j: {data.weight(j, h, to) for h in data.spread[j]} for j in data.rings}
+        found[to] = Loads(scope, dict.fromkeys(data.links, weights))
+    return found

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache, partial
 from itertools import product
 from typing import Any
@@ -346,8 +346,10 @@ def link_use(m: Any, scope: Scope) -> None:
     )
 
 
-def over_links(outcome: ScheduleOutcome, at: Callable[..., float], *sets: range) -> Values:
-    """Values by job that may use several servers, and link, and perhaps slot."""
+def over_links(
+    outcome: ScheduleOutcome, at: Callable[..., float], *sets: Collection[str | int]
+) -> Values:
+    """Values by job that may use several servers, and link, and perhaps slot and more."""
     scope = outcome.scope
 
     def can_ring(j: str, *_: str | int) -> bool:

@@ -18,7 +18,7 @@ from .compact_placement import by_shape, label_in, over_links
 from .component import Component
 from .outcome import ScheduleOutcome
 from .scope import Scope, once_per_scope
-from .sharing_forms import rings_of
+from .sharing_forms import column_of, rings_of
 from .time_indexed_components import count_rings
 from .values import Values, reached
 
@@ -67,7 +67,7 @@ RINGS_ON_LINKS = Component(
 def loads_on_links(m: Any, scope: Scope) -> None:
     """What each ring counts on each link in each slot, with weights (section 14).
 
-    With d_h its weight in shape h, and D the greatest:
+    With d_h its weight in shape h, and D the greatest; for each sensitivity, if there are several:
 
     ```
     counts_jlt ≥ Σ_h d_h·active_on_jht − D·(1 − uses_jl)
@@ -77,18 +77,30 @@ def loads_on_links(m: Any, scope: Scope) -> None:
     The last line is needed here alone: in the shape of a slower type a ring would count less.
     """
     data, slots = coefficients(scope), range(scope.horizon)
-    most = {j: max(data.weight(j, h) for h in data.spread[j]) for j in data.rings}
-    m.counts = pyo.Var(data.rings, data.links, slots, bounds=lambda _, j, *__: (0, most[j]))
-    m.counts_if_active = pyo.Constraint(
-        data.rings,
-        data.links,
+    columns = column_of(scope)
+    weights = {
+        (j, *column): {h: data.weight(j, h, to) for h in data.spread[j]}
+        for j in data.rings
+        for to, column in columns.items()
+    }
+    counted = [
+        (j, l, *column) for j in data.rings for l in data.links for column in columns.values()
+    ]
+    m.counts = pyo.Var(
+        counted,
         slots,
-        rule=lambda m, j, l, t: (
-            m.counts[j, l, t]
-            >= sum(data.weight(j, h) * m.active_on[j, h, t] for h in data.spread[j])
-            - most[j] * (1 - m.uses[j, l])
-        ),
+        bounds=lambda _, j, l, *column: (0, max(weights[j, *column[:-1]].values())),
     )
+
+    def if_active(m: Any, j: str, l: str, *rest: Any) -> Any:
+        *column, t = rest
+        own = weights[j, *column]
+        return m.counts[j, l, *rest] >= (
+            sum(weight * m.active_on[j, h, t] for h, weight in own.items())
+            - max(own.values()) * (1 - m.uses[j, l])
+        )
+
+    m.counts_if_active = pyo.Constraint(counted, slots, rule=if_active)
     slowest = {
         (j, h): data.slowest_on(j, data.shapes[j][h])
         for j in data.rings
@@ -102,14 +114,18 @@ def loads_on_links(m: Any, scope: Scope) -> None:
 
 
 def _values_of_counts(outcome: ScheduleOutcome) -> dict[str, Values]:
-    label = cache(partial(label_in, outcome))
+    scope, label = outcome.scope, cache(partial(label_in, outcome))
+    columns = {column: to for to, column in column_of(scope).items()}
 
-    def counts(j: str, l: str, t: int) -> int:
+    def counts(j: str, l: str, *rest: Any) -> int:
+        *column, t = rest
         h = label(j)
-        counted = h is not None and l in outcome.links[j] and outcome.runs(j, t)
-        return coefficients(outcome.scope).weight(j, h) if h is not None and counted else 0
+        if h is None or l not in outcome.links[j] or not outcome.runs(j, t):
+            return 0
+        return coefficients(scope).weight(j, h, columns[(*column,)])
 
-    return {"counts": over_links(outcome, counts, range(outcome.scope.horizon))}
+    names = [[name for (name,) in columns]] if len(columns) > 1 else []
+    return {"counts": over_links(outcome, counts, *names, range(scope.horizon))}
 
 
 LOADS_ON_LINKS = Component(
@@ -209,26 +225,27 @@ SLOWED_BY_RINGS = Component(
 @once_per_scope
 def levels_of(scope: Scope) -> dict[str, list[int]]:
     """By job: its possible speeds above 0 between servers beside loads, ascending."""
-    data, loads = coefficients(scope), loads_of(scope)
-    return {
-        j: sorted(
+    data, found = coefficients(scope), {}
+    for j in data.rings:
+        loads = loads_of(scope)[scope.sensitivity(j)]
+        shapes = [data.shapes[j][h] for h in data.spread[j]]
+        found[j] = sorted(
             {
                 speed
-                for h in data.spread[j]
+                for shape in shapes
                 for l in data.links
-                for speed in loads.speeds(data.shapes[j][h].pace, data.shapes[j][h].servers, l)
+                for speed in loads.speeds(shape.pace, shape.servers, l)
                 if speed > 0
             }
         )
-        for j in data.rings
-    }
+    return found
 
 
 def slowed_by_loads(m: Any, scope: Scope) -> None:
     """No ring is faster than the load of its links allows, (8), by levels φ_j1 < φ_j2 < ….
 
     For each level i, shape h and link ℓ, with λ the greatest load of others that leaves φ_ji, and
-    M the greatest load of other jobs:
+    M the greatest load of other jobs, both to those of job j's sensitivity:
 
     ```
     Σ_h progress_jht ≤ Σ_i (φ_ji − φ_j(i−1))·reaches_jit      reaches_j(i+1)t ≤ reaches_jit
@@ -257,20 +274,22 @@ def slowed_by_loads(m: Any, scope: Scope) -> None:
     )
     limits: dict[tuple[str, int, Label, str], int] = {}
     for j, h in data.spread_shapes:
-        shape = data.shapes[j][h]
+        shape, own = data.shapes[j][h], loads[scope.sensitivity(j)]
         for i, level in enumerate(levels[j]):
             if level > data.lone[j, h]:
                 break
             for l in data.links:
-                limit = loads.limit(shape.pace, shape.servers, l, level)
-                if limit < loads.most_beside(j, l):
+                limit = own.limit(shape.pace, shape.servers, l, level)
+                if limit < own.most_beside(j, l):
                     limits[j, i, h, l] = limit
+    columns = column_of(scope)
 
     def beside(m: Any, j: str, i: int, h: Label, l: str, t: int) -> Any:
-        others = sum(m.counts[o, l, t] for o in data.rings if o != j)
+        to = scope.sensitivity(j)
+        others = sum(m.counts[o, l, *columns[to], t] for o in data.rings if o != j)
         limit = limits[j, i, h, l]
         misses = 3 - m.reaches[j, i, t] - m.active_on[j, h, t] - m.on_link[j, l, t]
-        return others <= limit + (loads.most_beside(j, l) - limit) * misses
+        return others <= limit + (loads[to].most_beside(j, l) - limit) * misses
 
     m.slowed = pyo.Constraint(list(limits), slots, rule=beside)
 

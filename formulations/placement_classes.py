@@ -42,9 +42,9 @@ def placement_classes(scope: Scope) -> dict[str, dict[str, Placement]]:
 
     A class of one placement has the label of the placement, `s0:2 s1:1`; others have those like
     `3 on s0 s1` and `3 anywhere`. If jobs may be interrupted, or rules look at slots, each
-    placement is a class.
+    placement is a class. So it is where a server has several network cards: workers then matter.
     """
-    if scope.interrupted or scope.allowed_at:
+    if scope.interrupted or _each_apart(scope):
         return placements(scope)
     options: dict[str, dict[str, Placement]] = {}
     for name in scope.jobs:
@@ -67,6 +67,11 @@ def placement_classes(scope: Scope) -> dict[str, dict[str, Placement]]:
     return options
 
 
+def _each_apart(scope: Scope) -> bool:
+    """Whether placements on the same servers may differ."""
+    return bool(scope.allowed_at) or scope.tree.has_cards
+
+
 def number_of_classes(scope: Scope) -> dict[str, Ways]:
     """By job: the number of its classes, and the most servers of one; up to `MAX_PLACEMENTS` + 1.
 
@@ -86,7 +91,7 @@ def number_of_classes(scope: Scope) -> dict[str, Ways]:
 
 def _counted(scope: Scope, name: str) -> Ways:
     job = scope.jobs[name]
-    if scope.allowed_at:
+    if _each_apart(scope):
         used = [len(workers) for workers in islice(spreads(scope, name), MAX_PLACEMENTS + 1)]
         return Ways(len(used), max(used, default=0))
     if name not in _free(scope) and not (scope.allowed or job.running or job.spread):
@@ -117,7 +122,7 @@ def too_many(scope: Scope) -> str | None:
     """The job that has too many classes, in words; None if there is none."""
     for j, (number, _) in number_of_classes(scope).items():
         if number > MAX_PLACEMENTS:
-            what = "ways" if scope.allowed or scope.allowed_at else "sets of servers"
+            what = "ways" if scope.allowed or _each_apart(scope) else "sets of servers"
             return (
                 f"job {j!r} can be placed in more than {MAX_PLACEMENTS:,} {what}, too many for the "
                 "whole model; extend time-indexed-compact, which has no list of them"
@@ -144,7 +149,7 @@ def are_all_anywhere(scope: Scope) -> bool:
 def class_of(scope: Scope, name: str, workers: Mapping[str, int]) -> PlacementClass:
     """The class of a placement of a job, without a list of all classes."""
     job = scope.jobs[name]
-    if not (scope.interrupted or scope.allowed_at) and job.running is None:
+    if not (scope.interrupted or _each_apart(scope)) and job.running is None:
         if name in _free(scope):
             return _anywhere(scope, job)
         servers = [scope.servers[s] for s in workers]
@@ -209,7 +214,7 @@ def _types(job: Job) -> object:
 @once_per_scope
 def _free(scope: Scope) -> frozenset[str]:
     """The jobs that may be anywhere: all their placements take the same time, and nobody minds."""
-    ruled = scope.allowed or scope.allowed_at
+    ruled = scope.allowed or _each_apart(scope)
     if scope.every_schedule or ruled or links_count(scope) or rings_are_slowed(scope):
         return frozenset()  # Additions and objectives see servers and links.
     return frozenset(

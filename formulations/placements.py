@@ -28,8 +28,8 @@ class Placement:
         Links that the ring uses.
     pace
         What an iteration is made of.
-    weight
-        What the ring counts on each of its links.
+    weights
+        What the ring counts on each of its links, by sensitivity of those to which it counts.
     alone
         φ_j if no other ring is on its links.
     least_slots
@@ -43,7 +43,7 @@ class Placement:
     workers: Mapping[str, int]
     links: tuple[str, ...]
     pace: Pace
-    weight: int
+    weights: Mapping[int, int]
     alone: int
     least_slots: int
     more: Mapping[str, int] = field(default_factory=dict)
@@ -284,13 +284,16 @@ def rating_of(
     """Rate a placement; None if the job makes no progress in it even alone."""
     pace = scope.pace_on(job, workers)
     if links:
-        gbps = min(scope.links[link].gbps for link in links)
+        gbps = scope.lone_gbps(workers)
     else:
         (server,) = workers
         gbps = within_gbps(scope.instance.cluster, scope.server_index[server])
     alone = capped_speed(pace, len(workers), gbps)
     if alone == 0:
         return None
-    weight = pace.weight(scope.sharing, len(workers), gbps) if links else 0
+    weights = {
+        to: pace.weight(scope.sharing, len(workers), gbps, to) if links else 0
+        for to in scope.sensitivities
+    }
     slots = timing.slots_needed(pace.iterations, alone)
-    return Placement(workers, links, pace, weight, alone, slots)
+    return Placement(workers, links, pace, weights, alone, slots)

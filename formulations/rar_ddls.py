@@ -10,7 +10,9 @@ Indices: jobs j, servers s, links ℓ, slots t = 0 … H−1. Components are num
 `uses_server[j,s]`      binary: 1 iff job j has workers on server s
 `spread[j]`             binary: 1 iff job j has workers on several servers
 `p[j,l,t]`              rings on link ℓ if job j is one of them, else 0: an entry of the max of (6)
-`counts[j,l,t]`         by duty: what ring j counts on link ℓ; p is then the sum of the others
+`counts[j,l,t]`         by duty: what ring j counts on link ℓ; p is then the sum of the others.
+                        With several sensitivities it is `counts[j,l,k,t]`: to rings of sensitivity
+                        k, such as `0.5`
 `spans[j,n]`            by duty, binary: 1 iff job j has workers on n servers
 `bandwidth[j,t]`        B_j[t] in Gbit/s
 `tau[j,t]`              τ_j[t] in slots, an expression
@@ -40,6 +42,7 @@ from rarmodel.model.features import (
     BY_DUTY,
     CAPS,
     OBJECTIVES,
+    OVERLAP,
     RUNNING_JOBS,
     SERVER_LISTS,
     SERVER_RATES,
@@ -93,7 +96,8 @@ def _size(scope: Scope) -> int:
     jobs, servers = len(scope.jobs), len(scope.servers)
     rings = len(wide_jobs(scope))
     links = len(most_rings(scope))
-    return scope.horizon * (jobs * (8 * servers + 20) + rings * links * (servers + rings + 8))
+    each = servers * len(scope.sensitivities) + rings + 8
+    return scope.horizon * (jobs * (8 * servers + 20) + rings * links * each)
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
@@ -125,7 +129,7 @@ RAR_DDLS = Formulation.composed(
     handles=(
         WINDOWS
         | CAPS
-        | BY_DUTY
+        | (BY_DUTY - {OVERLAP.name})  # Its (8) is a sum.
         | {SERVER_LISTS.name, RUNNING_JOBS.name, SERVER_RATES.name, OBJECTIVES.name}
     ),
 )

@@ -2,7 +2,7 @@
 
 `rar_ddls` explains the variables. What a ring meets on its links depends on the form of the sharing
 rule: a number of rings, or the load of the others. With loads the links have one rate, so that the
-weight of a ring, its duty, is a number of its servers.
+weight of a ring, such as its duty, is a number of its servers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .component import Component
 from .outcome import ScheduleOutcome
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
-from .sharing_forms import most_rings
+from .sharing_forms import column_of, most_rings
 from .values import Values, over
 
 
@@ -68,7 +68,7 @@ def contention(m: Any, scope: Scope) -> None:
     most = most_rings(scope)
     rings = wide_jobs(scope)
     m.crosses = pyo.Var(rings, list(most), slots, domain=pyo.Binary)
-    m.p = pyo.Var(rings, list(most), slots, bounds=lambda _, j, l, t: (0, len(rings)))
+    m.p = pyo.Var(rings, list(most), slots, bounds=(0, _most_met(scope)))
 
     def indicator(m: Any, j: str, l: str, t: int) -> Any:
         size = scope.jobs[j].size
@@ -250,71 +250,97 @@ BANDWIDTH = Component(
 )
 
 
-def duties_of(scope: Scope, j: str) -> dict[int, float]:
-    """By number of servers: the duty of a job's ring, where all links have one rate."""
+def weights_of(scope: Scope, j: str, to: int) -> dict[int, float]:
+    """By number of servers: what a job's ring counts to those of a sensitivity, as a duty.
+
+    All links have one rate.
+    """
     gbps = min(scope.links[l].gbps for l in most_rings(scope))
     pace, most = scope.pace(j), min(scope.jobs[j].size, len(scope.servers))
-    return {1: 0.0} | {n: pace.weight(scope.sharing, n, gbps) / UNITS for n in range(2, most + 1)}
+    counted = {n: pace.weight(scope.sharing, n, gbps, to) for n in range(2, most + 1)}
+    return {1: 0.0} | {n: units / UNITS for n, units in counted.items()}
+
+
+def _most_met(scope: Scope) -> float:
+    """The most that a ring can meet on a link, or more."""
+    rings = wide_jobs(scope)
+    if scope.sharing.equal_weights or not rings:
+        return len(rings)
+    greatest = scope.sensitivities[-1]
+    most = sum(max(1.0, *weights_of(scope, j, greatest).values()) for j in rings)
+    return max(len(rings), most)
 
 
 def loads_on_links(m: Any, scope: Scope) -> None:
     """What rings count on links, by duty (section 14), with d_jn the duty of job j on n servers.
 
+    With pressures and sensitivities (section 20) d_jn is what it counts to those of a sensitivity,
+    for each of them, and the last line has that of job j. D_j is the greatest, but at least 1.
+
     ```
     Σ_n spans_jn = 1      Σ_n n·spans_jn = (servers used)
-    counts_jℓ[t] ≥ Σ_n d_jn·spans_jn − (1 − crosses_jℓ[t])
+    counts_jℓ[t] ≥ Σ_n d_jn·spans_jn − D_j·(1 − crosses_jℓ[t])
     p_jℓ[t] ≥ crosses_jℓ[t] · Σ_{others} counts_j'ℓ[t]
     ```
     """
     slots, rings, links = range(scope.horizon), wide_jobs(scope), list(most_rings(scope))
-    duty = {(j, n): own for j in rings for n, own in duties_of(scope, j).items()}
-    m.spans = pyo.Var(list(duty), domain=pyo.Binary)
-    m.counts = pyo.Var(rings, links, slots, bounds=(0, 1))
+    columns = column_of(scope)
+    duty = {(j, *column): weights_of(scope, j, to) for j in rings for to, column in columns.items()}
+    numbers = {j: range(1, 1 + min(scope.jobs[j].size, len(scope.servers))) for j in rings}
+    most = {key: max(1.0, *own.values()) for key, own in duty.items()}
+    counted = [(j, l, *column) for j in rings for l in links for column in columns.values()]
+    m.spans = pyo.Var([(j, n) for j in rings for n in numbers[j]], domain=pyo.Binary)
+    m.counts = pyo.Var(counted, slots, bounds=lambda _, j, l, *column: (0, most[j, *column[:-1]]))
     m.spans_one = pyo.Constraint(
-        rings, rule=lambda m, j: sum(m.spans[j, n] for n in duties_of(scope, j)) == 1
+        rings, rule=lambda m, j: sum(m.spans[j, n] for n in numbers[j]) == 1
     )
     m.spans_servers = pyo.Constraint(
         rings,
         rule=lambda m, j: (
-            sum(n * m.spans[j, n] for n in duties_of(scope, j))
+            sum(n * m.spans[j, n] for n in numbers[j])
             == sum(m.uses_server[j, s] for s in scope.servers)
         ),
     )
-    m.counts_if_crosses = pyo.Constraint(
-        rings,
-        links,
-        slots,
-        rule=lambda m, j, l, t: (
-            m.counts[j, l, t]
-            >= sum(duty[j, n] * m.spans[j, n] for n in duties_of(scope, j))
-            - (1 - m.crosses[j, l, t])
-        ),
-    )
-    m.load_beside = pyo.Constraint(
-        rings,
-        links,
-        slots,
-        rule=lambda m, j, l, t: (
-            m.p[j, l, t] >= m.crosses[j, l, t] * sum(m.counts[o, l, t] for o in rings if o != j)
-        ),
-    )
+
+    def if_crosses(m: Any, j: str, l: str, *rest: Any) -> Any:
+        *column, t = rest
+        own = duty[j, *column]
+        return m.counts[j, l, *rest] >= (
+            sum(own[n] * m.spans[j, n] for n in numbers[j])
+            - most[j, *column] * (1 - m.crosses[j, l, t])
+        )
+
+    def beside(m: Any, j: str, l: str, t: int) -> Any:
+        column = columns[scope.sensitivity(j)]
+        others = sum(m.counts[o, l, *column, t] for o in rings if o != j)
+        return m.p[j, l, t] >= m.crosses[j, l, t] * others
+
+    m.counts_if_crosses = pyo.Constraint(counted, slots, rule=if_crosses)
+    m.load_beside = pyo.Constraint(rings, links, slots, rule=beside)
 
 
 def _values_of_loads(outcome: ScheduleOutcome) -> dict[str, Values]:
     o, scope, rings = outcome, outcome.scope, wide_jobs(outcome.scope)
+    columns = {column: to for to, column in column_of(scope).items()}
 
-    def counts(j: str, l: str, t: int) -> float:
-        return duties_of(scope, j)[len(o.workers[j])] if _crosses(o, j, l, t) else 0.0
+    def counts(to: int, j: str, l: str, t: int) -> float:
+        return weights_of(scope, j, to)[len(o.workers[j])] if _crosses(o, j, l, t) else 0.0
+
+    def counted(j: str, l: str, *rest: Any) -> float:
+        *column, t = rest
+        return counts(columns[(*column,)], j, l, t)
 
     def beside(j: str, l: str, t: int) -> float:
         if not _crosses(o, j, l, t):
             return 0.0
-        return sum(counts(other, l, t) for other in rings if other != j)
+        to = scope.sensitivity(j)
+        return sum(counts(to, other, l, t) for other in rings if other != j)
 
     numbers = range(1, 1 + len(scope.servers))
+    names = [[name for (name,) in columns]] if len(columns) > 1 else []
     return {
         "spans": over(lambda j, n: n == len(o.workers[j]), rings, numbers),
-        "counts": _over_links(o, counts),
+        "counts": over(counted, rings, most_rings(scope), *names, range(scope.horizon)),
         "p": _over_links(o, beside),
     }
 

@@ -30,10 +30,10 @@ def exchange_of(scope: Scope, j: str) -> float:
 
 
 def seconds_of(scope: Scope, j: str, servers: Any) -> Any:
-    """τ_j without the exchange, in slots, on a number of servers."""
+    """τ_j without the exchange of bits, in slots, on a number of servers."""
     pace = scope.pace(j)
     overhead = timing.overhead_seconds(pace.overhead_ms_per_server, 1)
-    return (pace.reduction + pace.compute + overhead * servers) / pace.slot_seconds
+    return (pace.latency + pace.reduction + pace.compute + overhead * servers) / pace.slot_seconds
 
 
 def iteration_time(m: Any, scope: Scope) -> None:
@@ -41,11 +41,12 @@ def iteration_time(m: Any, scope: Scope) -> None:
 
     ```
     τ_j[t] = 2·m_j·(w−1)/w / B_j[t] + m_j·(w−1)/w / C + ξ2·(servers used) + Δf·M + Δb
+             + 2(w−1)·λ      with latency (section 20)
     (φ_j[t] − 1e-9)·τ_j[t] ≤ 1      φ_j[t] ≤ φ^max·x_j[t]
     ```
 
-    `seconds` is τ without the exchange. The floor is multiplied by B_j[t], because solvers handle
-    division by a variable badly: (φ − 1e-9)·(bits + seconds·B) ≤ slot·B.
+    `seconds` is τ without the exchange of bits. The floor is multiplied by B_j[t], because solvers
+    handle division by a variable badly: (φ − 1e-9)·(bits + seconds·B) ≤ slot·B.
     """
     slots = range(scope.horizon)
     cap = greatest_speeds(scope)

@@ -13,6 +13,7 @@ from rarmodel.culprits import shown
 from rarmodel.errors import PartError, UsageError
 from rarmodel.model import Extremes, Pace, Topology, Window, pace, plain_pace, windows
 from rarmodel.model.interruptions import left_if_moved
+from rarmodel.model.link_shares import sensitivities, sensitivity_classes
 from rarmodel.model.objectives import Value
 from rarmodel.model.sharing_rule import SharingRule, sharing_rule
 from rarmodel.schema import Instance, Job, Link, Server
@@ -93,6 +94,15 @@ class Scope:
         return sharing_rule(self.instance.contention)
 
     @cached_property
+    def sensitivities(self) -> tuple[int, ...]:
+        """The different sensitivities of rings: a ring counts to each with a weight of its own."""
+        return sensitivities(self.instance)
+
+    def sensitivity(self, job: str) -> int:
+        """Which of `sensitivities` a job's ring has."""
+        return self.sensitivities[sensitivity_classes(self.instance)[self.index[job]]]
+
+    @cached_property
     def index(self) -> dict[str, int]:
         """Index of each job by name."""
         return {job.name: j for j, job in enumerate(self.instance.jobs)}
@@ -111,6 +121,10 @@ class Scope:
         if not self.interrupted:
             return found
         return found._replace(iterations=left_if_moved(self.instance, self.jobs[job]))
+
+    def lone_gbps(self, workers: Mapping[str, int]) -> float:
+        """Bandwidth in Gbit/s of a ring on several servers that is alone: workers by server."""
+        return self.tree.lone_gbps({self.server_index[s]: n for s, n in workers.items()})
 
     @cached_property
     def windows(self) -> dict[str, Window]:

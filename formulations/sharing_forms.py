@@ -3,7 +3,8 @@
 Models take sharing rules in two forms. Where all rings on a link weigh alike, the link leaves a
 ring a speed for each number of rings. Otherwise each ring counts with a weight, a whole number that
 its placement gives: its duty, say. So a load is a weighted sum of binaries, and a speed has a
-limit: the greatest load of others that leaves it.
+limit: the greatest load of others that leaves it. Where rings have several sensitivities, each
+counts to each of them with a weight of its own, so a link has several loads.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rarmodel.model import Pace
 from rarmodel.model.link_shares import worst_share
 from rarmodel.model.lone import allowed_servers
 from rarmodel.model.ring_rates import paces
+from rarmodel.schema.base import BILLION
 
 from .scope import Scope, once_per_scope
 
@@ -88,6 +90,15 @@ class Rings:
 def rings_of(scope: Scope) -> Rings:
     """What rings that weigh alike leave one another, in a scope."""
     return Rings(scope)
+
+
+def column_of(scope: Scope) -> dict[int, tuple[str, ...]]:
+    """By sensitivity: the index of variables for loads; none where all rings have one sensitivity.
+
+    It is the number that is written in the file, such as `0.5`.
+    """
+    few = scope.sensitivities
+    return {to: (f"{to / BILLION:.13g}",) if len(few) > 1 else () for to in few}
 
 
 class Loads:

@@ -451,8 +451,9 @@ def _slowed(
 def slowed_by_loads(m: Any, scope: Scope) -> None:
     """No ring is faster than the load of its links allows, (7)–(8), with weights (section 14).
 
-    With d_k what a ring counts in placement k, M the greatest load of ℓ by other jobs, and over the
-    placements k of job j that reach φ_ji up to a load λ < M of others on ℓ:
+    With d_k what a ring counts in placement k to those of job j's sensitivity, M the greatest load
+    of ℓ by other jobs, and over the placements k of job j that reach φ_ji up to a load λ < M of
+    others on ℓ:
 
     ```
     Σ_{other jobs on ℓ} d_k·active_in_kt ≤ λ + (M − λ)·(2 − reaches_jit − Σ_k active_in_jkt)
@@ -460,22 +461,25 @@ def slowed_by_loads(m: Any, scope: Scope) -> None:
     """
     numbers, loads = numbers_of(scope), loads_of(scope)
     weights = {
-        l: [(j, k, numbers.options[j][k].weight) for j, k in numbers.users(l)]
+        (l, to): [(j, k, numbers.options[j][k].weights[to]) for j, k in numbers.users(l)]
         for l in numbers.most_rings
+        for to in scope.sensitivities
     }
     slowed: dict[tuple[str, int, str, int], list[str]] = {}
     for (j, i), able in _able(scope).items():
+        beside = loads[scope.sensitivity(j)]
         for k in able:
             way = numbers.rings[j][k]
             for l in way.links:
-                limit = loads.limit(way.pace, len(way.workers), l, numbers.levels[j][i])
-                if limit < loads.most_beside(j, l):
+                limit = beside.limit(way.pace, len(way.workers), l, numbers.levels[j][i])
+                if limit < beside.most_beside(j, l):
                     slowed.setdefault((j, i, l, limit), []).append(k)
 
     def rule(m: Any, j: str, i: int, l: str, limit: int, t: int) -> Any:
-        load = sum(n * m.active_in[o, k, t] for o, k, n in weights[l] if o != j)
+        to = scope.sensitivity(j)
+        load = sum(n * m.active_in[o, k, t] for o, k, n in weights[l, to] if o != j)
         here = sum(m.active_in[j, k, t] for k in slowed[j, i, l, limit])
-        slack = loads.most_beside(j, l) - limit
+        slack = loads[to].most_beside(j, l) - limit
         return load <= limit + slack * (2 - m.reaches[j, i, t] - here)
 
     m.slowed = pyo.Constraint(list(slowed), range(scope.horizon), rule=rule)

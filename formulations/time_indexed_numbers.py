@@ -83,7 +83,7 @@ def numbers_of(scope: Scope) -> Numbers:
         if links_matter and (spread := {k: way for k, way in ways.items() if way.links})
     }
     levels = {
-        j: sorted({speed for way in spread.values() for speed in _speeds(scope, way)})
+        j: sorted({speed for way in spread.values() for speed in _speeds(scope, j, way)})
         for j, spread in rings.items()
     }
     users = {
@@ -107,26 +107,33 @@ def _room(
     return found
 
 
-def _speeds(scope: Scope, way: Placement) -> Iterator[int]:
-    """The speeds above 0 that the links of a placement may leave its ring."""
+def _speeds(scope: Scope, job: str, way: Placement) -> Iterator[int]:
+    """The speeds above 0 that the links of a job's placement may leave its ring.
+
+    Alone it may have less than each of its links would leave it: what its network cards reach.
+    """
+    yield way.alone
     servers = len(way.workers)
     for link in way.links:
         if scope.sharing.equal_weights:
             speeds: Iterable[int] = rings_of(scope).speeds(way.pace, servers, link)
         else:
-            speeds = loads_of(scope).speeds(way.pace, servers, link)
+            speeds = loads_of(scope)[scope.sensitivity(job)].speeds(way.pace, servers, link)
         yield from (speed for speed in speeds if 0 < speed <= way.alone)
 
 
 @once_per_scope
-def loads_of(scope: Scope) -> Loads:
-    """What rings may count on links by their weights."""
-    weights: dict[str, dict[str, set[int]]] = {l: {} for l in scope.links}
-    for j, ways in placement_classes(scope).items():
-        for way in ways.values():
-            for l in way.links:
-                weights[l].setdefault(j, set()).add(way.weight)
-    return Loads(scope, weights)
+def loads_of(scope: Scope) -> dict[int, Loads]:
+    """By sensitivity: what rings may count on links by their weights to those who have it."""
+    found = {}
+    for to in scope.sensitivities:
+        weights: dict[str, dict[str, set[int]]] = {l: {} for l in scope.links}
+        for j, ways in placement_classes(scope).items():
+            for way in ways.values():
+                for l in way.links:
+                    weights[l].setdefault(j, set()).add(way.weights[to])
+        found[to] = Loads(scope, weights)
+    return found
 
 
 def holders(m: Any, scope: Scope) -> Iterator[Holder]:

@@ -48,7 +48,7 @@ KNOWN = frozenset(
         *("releases", "deadlines", "dependencies"),
         *("server lists", "spreads", "levels", "ring sizes", "GPU types", "running jobs"),
         *("rates within servers", "reservations", "quotas", "resources", "contention by duty"),
-        "preemption",
+        *("network pressures", "latency", "overlap", "network cards", "preemption"),
     )
 )
 """Features of instances that this file knows. Some of them only rule out schedules."""
@@ -941,13 +941,20 @@ def _rings(instance: Instance, most_rings: int) -> list[list[_Ring]]:
     tree = topology(cluster)
     gbps = sorted((tree.links[path[0]].gbps for path in tree.paths if path), reverse=True)
     most = min(len(instance.jobs), capacities[0], most_rings)
-    shares = [best_share(instance, max(gbps, default=within), p) for p in range(1, most + 1)]
+    fastest = max(gbps, default=within)
+
+    @cache
+    def shares(sensitivity: int) -> list[float]:
+        return [best_share(instance, fastest, p, sensitivity) for p in range(1, most + 1)]
+
     found = []
     for job, own in zip(instance.jobs, paces(instance), strict=True):
         rings = []
         for size, servers in _shapes(job, capacities):
             pace = min((p for (w, _), p in own.items() if w == size), key=lambda p: p.compute)
-            rates = [within] if servers == 1 else [min(s, gbps[servers - 1]) for s in shares]
+            rates = [within]
+            if servers > 1:
+                rates = [min(share, gbps[servers - 1]) for share in shares(pace.sensitivity)]
             speeds = (min(pace.speed(servers, rate), job.iterations_left) for rate in rates)
             rings.append(_Ring(size, servers, tuple(speeds)))
         found.append([ring for ring in rings if ring.speeds[0]])
@@ -1404,7 +1411,8 @@ def _shared_links(case: _Case, argument: form.SharedLinks) -> None:
             raise _WrongError(f"argument.taken.{job.name}", "a server can hold this job")
         pace = options[0].pace
         most = max(
-            p * pace.speed(fewest, best_share(instance, fastest, p)) for p in range(1, rings + 1)
+            p * pace.speed(fewest, best_share(instance, fastest, p, pace.sensitivity))
+            for p in range(1, rings + 1)
         )
         taken = Fraction(fewest * job.iterations_left, most) if most else inf
         claimed = Fraction(argument.taken[job.name])

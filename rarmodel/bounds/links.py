@@ -51,10 +51,14 @@ def _taken(instance: Instance) -> dict[int, Fraction]:
     tree = topology(cluster)
     fastest = max(tree.links[path[0]].gbps for path in tree.paths)
     rings = min(len(wide), largest)  # Each has a worker below the link.
-    shares = [best_share(instance, fastest, p) for p in range(1, rings + 1)]
+    shares = {
+        to: [best_share(instance, fastest, p, to) for p in range(1, rings + 1)]
+        for to in {pace.sensitivity for _, pace, _ in wide}
+    }
     taken = {}
     for j, pace, servers in wide:
-        most = max(p * pace.speed(servers, gbps) for p, gbps in enumerate(shares, 1))
+        beside = enumerate(shares[pace.sensitivity], 1)
+        most = max(p * pace.speed(servers, gbps) for p, gbps in beside)
         taken[j] = Fraction(servers * pace.iterations, most)
     return taken
 

@@ -17,6 +17,7 @@ counts: a ring beside fewer others is in that state too. Rings at speed 0 are in
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from rarmodel.model import Pace, best_share, paces, topology
@@ -68,12 +69,15 @@ def ring_states(
     gbps = sorted((tree.links[path[0]].gbps for path in tree.paths if path), reverse=True)
     most = min(len(instance.jobs), capacities[0], most_rings or capacities[0])
     fastest = max(gbps, default=within)
-    shares = [best_share(instance, fastest, p) for p in range(1, most + 1)]
+
+    @cache
+    def shares(sensitivity: int) -> list[float]:
+        return [best_share(instance, fastest, p, sensitivity) for p in range(1, most + 1)]
 
     def states(pace: Pace, servers: int) -> Iterator[RingState]:
         rates = [within]
         if servers > 1:
-            rates = [min(share, gbps[servers - 1]) for share in shares]
+            rates = [min(share, gbps[servers - 1]) for share in shares(pace.sensitivity)]
         for p, rate in enumerate(rates, 1):
             speed = min(pace.speed(servers, rate), pace.iterations)
             if speed > 0 and not (

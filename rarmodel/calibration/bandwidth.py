@@ -41,7 +41,7 @@ class Bandwidth:
         """Time of an all-reduce by (8), with the rate of all messages together."""
         reduction = reduction_seconds(message.size_mb, run.gpus, reduction_gbps)
         bits = exchange_bits(message.size_mb, run.gpus)
-        return iteration_seconds(bits, self.gbps, reduction, 0.0, 0.0)
+        return iteration_seconds(bits, self.gbps, 0.0, reduction, 0.0, 0.0, 1.0)
 
 
 def bandwidths(

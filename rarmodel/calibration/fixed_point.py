@@ -43,7 +43,10 @@ def fixed_point_bandwidths(
             for link in ring.links:
                 load[link] += own
         rates = [
-            min(DUTY.share(contention, gbps[link], load[link] - own) for link in ring.links)
+            min(
+                ring.most_gbps,
+                *(DUTY.share(contention, gbps[link], load[link] - own) for link in ring.links),
+            )
             for ring, own in zip(rings, duties, strict=True)
         ]
     return rates

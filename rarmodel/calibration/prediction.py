@@ -173,9 +173,11 @@ def seconds_of(cases: Cases, values: Mapping[str, float], factors: Column) -> Co
     seconds = iteration_seconds(
         cases.bits,
         cases.gbps / factors,
+        0.0,
         cases.reduction,
         overhead_seconds(values[OVERHEAD], cases.servers),
         1e-3 * _compute_ms(cases, values),
+        1.0,
     )
     return np.maximum(seconds, _LEAST_SECONDS)
 

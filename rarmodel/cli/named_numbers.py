@@ -30,6 +30,7 @@ CONTENTION: Kinds = {
     "concurrency": Number(0, 1, min_open=True),
     "overhead-ms-per-server": Number(0),
 }
+TERMS: Kinds = {"latency-ms": Number(0), "overlap": Number(1)}
 COUNTS: Kinds = {
     "servers": Whole(1),
     "gpus-per-server": Whole(1),
@@ -46,6 +47,8 @@ EXPLAINED = {
     "alpha": "α, the cost of each further ring on a link beyond its share",
     "concurrency": "ξ1, the share of the rings on a link that communicate at the same moment",
     "overhead-ms-per-server": "ξ2, milliseconds that each server used adds to an iteration",
+    "latency-ms": "λ, milliseconds that each step of an exchange takes beside its bits",
+    "overlap": "γ, how far exchange and passes overlap, 1 for not at all",
     "model": "count or duty",
 }
 """Each number in words, for the help."""

@@ -11,7 +11,7 @@ from rarmodel.defaults import ARRIVALS
 from rarmodel.errors import UsageError, one_line
 
 from .input_files import share_stdin
-from .named_numbers import CONTENTION, COUNTS, NOTHING, RATES, merged, named_option
+from .named_numbers import CONTENTION, COUNTS, NOTHING, RATES, TERMS, merged, named_option
 from .number_types import Number, Whole
 from .options import (
     HORIZON,
@@ -164,7 +164,7 @@ def generate(
     {name: kind for name, kind in COUNTS.items() if name != "racks"} | RATES,
     file="a cluster, an instance, or a table of nodes",
 )
-@named_option("--contention", "Numbers of contention", CONTENTION, none=WITHOUT)
+@named_option("--contention", "Numbers of contention", CONTENTION | TERMS, none=WITHOUT)
 @click.option("--slurm-conf", metavar="FILE", help="Take the nodes from this slurm.conf.")
 @click.option(
     "--slurm-topology",

@@ -13,6 +13,7 @@ from rarmodel.model import sharing_rule, used
 from rarmodel.model.interruptions import loses_work
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.network_pressures import FIELDS
 from rarmodel.schema.tenants import lineages
 
 
@@ -186,6 +187,11 @@ def _server_rates(instance: Instance) -> str:
     return f"{_number(len(own), 'server')} with {_span(own)} Gbit/s"
 
 
+def _cards(instance: Instance) -> str:
+    several = [one.network_cards for one in instance.cluster.servers if one.network_cards > 1]
+    return f"{_number(len(several), 'server')} with {_span(several)}"
+
+
 def _reservations(instance: Instance) -> str:
     found = instance.cluster.reservations
     servers = {one.server for one in found}
@@ -243,6 +249,17 @@ def _prices(instance: Instance) -> str:
     return f"{prices:g} per GPU-hour"
 
 
+def _network_pressures(instance: Instance) -> str:
+    told = []
+    for word, field in (("pressure", FIELDS[0]), ("sensitivity", FIELDS[1])):
+        found = [one for job in instance.jobs if (one := getattr(job, field)) is not None]
+        if found:
+            jobs = f"{len(found):,} of {_number(len(instance.jobs), 'job')}"
+            ends = " to ".join(f"{end:g}" for end in dict.fromkeys((min(found), max(found))))
+            told.append(f"{word} {ends} of {jobs}")
+    return "; ".join(told)
+
+
 def _preemption(instance: Instance) -> str:
     restore = instance.preemption.restore_seconds if instance.preemption else 0.0
     told = [f"jobs may be interrupted, and take {duration(restore)} to continue"]
@@ -274,6 +291,12 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
     known.QUOTAS.name: _quotas,
     known.RESOURCES.name: _resources,
     known.DUTY.name: lambda instance: sharing_rule(instance.contention).text,
+    known.NETWORK_PRESSURES.name: _network_pressures,
+    known.LATENCY.name: lambda instance: f"{instance.contention.latency_ms:g} ms for each step",
+    known.OVERLAP.name: lambda instance: (
+        f"of exchange and passes, γ = {instance.contention.overlap:g}"
+    ),
+    known.CARDS.name: _cards,
     known.PREEMPTION.name: _preemption,
     "earlier submissions": _earlier,
     "due slots": _due,

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.model import timing
-from rarmodel.model.link_shares import best_share
+from rarmodel.model.link_shares import best_share, sensitivities, sensitivity_classes
 from rarmodel.model.plain_paces import columns
-from rarmodel.model.sharing_rule import sharing_rule
+from rarmodel.model.sharing_rule import pressure_of, pressure_units, sharing_rule
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -32,9 +32,15 @@ NOWHERE = 2**32 - 1
 UNKNOWN = -1.0
 """Bandwidth of a ring whose links must be gone through."""
 
-BY_COUNT, BY_LOAD, BY_RING = range(3)
+NORM_PARTS = 1024
+"""Parts of a second in `Arrays.norm`."""
+
+BY_COUNT, BY_LOAD, BY_CLASS, BY_RING = range(4)
 """How rings share a link: equally, by their number; by the load of the others, where all links have
-one rate; by this load, where each ring must look at the rate of each of its links."""
+one rate; the same where a link has several loads, one for each sensitivity of rings; by these
+loads, where each ring must look at the rate of each of its links."""
+NOW, SETTLED = range(2)
+"""Rows of `State.load`."""
 ROOM = 2.0**52
 """Greater than any load: `ROOM − load` orders links as shares do, and is exact."""
 
@@ -45,6 +51,8 @@ JOB = np.dtype(
         ("bits", np.float64),  # that a worker exchanges in an iteration
         ("reduction", np.float64),  # seconds in an iteration
         ("compute", np.float64),  # seconds of forward and backward pass in an iteration
+        ("latency", np.float64),  # seconds of latency in an iteration
+        ("column", np.int64),  # class of its ring, by its sensitivity
     ]
 )
 """What a job is in one of its modes: ring size, slowest type of GPU, rate within its server."""
@@ -66,7 +74,7 @@ RING = np.dtype(
 )
 """State of a job's ring; of a ring on one server only the last five matter, and `finish`.
 
-Bandwidths are in Gbit/s, but BY_LOAD they are the least `share` of the ring's links.
+Bandwidths are in Gbit/s, but BY_LOAD and BY_CLASS they are the least `ROOM − load` of its links.
 """
 
 COMPLETION = np.dtype([("finish", np.int64), ("job", np.uint32)], align=True)
@@ -82,13 +90,25 @@ LINK = np.dtype(
     ],
     align=True,
 )
-"""State of a link. A share is in Gbit/s BY_COUNT, and otherwise it is `ROOM − load`."""
+"""State of a link. A share is in Gbit/s BY_COUNT, and `ROOM − load` BY_LOAD."""
 
 MEMBER = np.dtype([("link", np.uint32), ("at", np.uint32)])
 """A ring uses a link: which one, and the place of the ring in the link's row."""
 
 PLACE = np.dtype([("job", np.uint32), ("member", np.uint32)])
 """The same as the link sees it: which ring, and which of `State.members` says so."""
+
+
+KNOWN = np.dtype(
+    [
+        ("gbps", np.float64),  # bandwidth of a ring when alone
+        ("mode", np.uint32),  # its mode
+        ("servers", np.uint32),  # number of its servers; 0 if nothing is known
+        ("duty", np.int64),  # what it counts then
+    ],
+    align=True,
+)
+"""The last duty of a job's ring, and what it follows from."""
 
 
 class Arrays(NamedTuple):
@@ -122,13 +142,26 @@ class Arrays(NamedTuple):
     """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it; unless
     rings are alike, the most that a ring can get beside so many."""
     sharing: int
-    """BY_COUNT, BY_LOAD or BY_RING."""
+    """BY_COUNT, BY_LOAD, BY_CLASS or BY_RING."""
     concurrency: float
     """ξ1."""
     alpha: float
     """Cost of each further ring beyond its share, α."""
+    cards: Ints
+    """(servers) Network cards of each server, n_s; empty if none has several."""
+    overlap: float
+    """How far the exchange overlaps with forward and backward pass, γ."""
+    norm: Floats
+    """Where it does: seconds of both, of which the longer takes one, and the other 0, 1, 2, … parts
+    of a second; else empty. See `mode_speeds`."""
     gbps: Floats
     """(links) Rate of each link in Gbit/s."""
+    classes: int
+    """Different sensitivities of rings. A ring counts to each class with another weight, so weights
+    and loads have a column for each; mostly there is one."""
+    felt: Ints
+    """(jobs × classes) Unless rings are alike: what the ring of a job with a pressure counts; for
+    others `−1 − a'`, where a' is the sensitivity in billionths."""
 
 
 class State(NamedTuple):
@@ -159,9 +192,14 @@ class State(NamedTuple):
     busy: Ints
     """(servers) GPUs of each server that are held."""
     duty: Ints
-    """(jobs) Unless rings are alike: what each ring on links counts there."""
+    """(jobs × classes) Unless rings are alike: what each ring on links counts there."""
     load: Ints
-    """(links) Unless rings are alike: the sum of what the rings on each link count."""
+    """(2, links × classes) Unless rings are alike: the sum of what the rings on each link count,
+    NOW; and BY_CLASS and BY_RING, when speeds were last right, SETTLED."""
+    known: Records
+    """(jobs) of `KNOWN`, where exchange and passes overlap: powers are not taken once more."""
+    reach: Floats
+    """(jobs) The most in Gbit/s that network cards let each ring on links have; or empty."""
 
 
 def arrays_of(instance: Instance) -> Arrays:
@@ -194,8 +232,27 @@ def arrays_of(instance: Instance) -> Arrays:
         sharing=_sharing(instance),
         concurrency=contention.concurrency,
         alpha=contention.degradation.alpha,
+        cards=np.array(
+            [server.network_cards for server in cluster.servers] if tree.has_cards else [], np.int64
+        ),
+        overlap=contention.overlap,
+        norm=_norm(contention.overlap),
         gbps=np.array([link.gbps for link in tree.links], np.float64),
+        classes=len(sensitivities(instance)),
+        felt=_felt(instance),
     )
+
+
+def _felt(instance: Instance) -> Ints:
+    """What each job's ring counts to each class, or how its duty makes it; see `Arrays.felt`."""
+    if sharing_rule(instance.contention).equal_weights:
+        return np.zeros(0, np.int64)
+    few = sensitivities(instance)
+    found = np.tile(-1 - np.array(few, np.int64), (len(instance.jobs), 1))
+    for j, job in enumerate(instance.jobs):
+        if job.network_pressure is not None:
+            found[j] = [pressure_units(pressure_of(job), sensitivity) for sensitivity in few]
+    return found.reshape(-1)
 
 
 def _sharing(instance: Instance) -> int:
@@ -203,26 +260,43 @@ def _sharing(instance: Instance) -> int:
     if sharing_rule(instance.contention).equal_weights:
         return BY_COUNT
     rates = {link.gbps for link in topology(instance.cluster).links}
-    return BY_LOAD if len(rates) == 1 else BY_RING
+    if len(rates) != 1:
+        return BY_RING
+    return BY_LOAD if len(sensitivities(instance)) == 1 else BY_CLASS
+
+
+def _norm(overlap: float) -> Floats:
+    """The norm at the ends of the parts, and once more at the last; empty without overlap."""
+    if overlap == 1.0:
+        return np.zeros(0)
+    ratios = (min(1.0, i / NORM_PARTS) for i in range(NORM_PARTS + 2))
+    return np.array([timing.overlapped_seconds(ratio, 1.0, overlap) for ratio in ratios])
 
 
 def _modes(instance: Instance) -> tuple[Records, Ints]:
     """The modes of all jobs, and the slots that each takes on one server."""
     rates = rates_within(instance)
     if len(rates) == 1 and (found := columns(instance)):
+        classes = sensitivity_classes(instance)
         modes = np.zeros(len(instance.jobs), JOB)
         seconds = np.zeros(len(modes))
         for jobs, pace in found:
-            for name in ("iterations", "bits", "reduction", "compute"):
+            for name in ("iterations", "bits", "reduction", "compute", "latency"):
                 modes[name][jobs] = getattr(pace, name)
             modes["gpus"][jobs] = pace.size
+            modes["column"][jobs] = [classes[j] for j in jobs]
             seconds[jobs] = pace.seconds(1, rates[0])
         speeds = [timing.speed(instance.time.slot_seconds, one) for one in seconds.tolist()]
         pairs = zip(modes["iterations"].tolist(), speeds, strict=True)
         slots = [timing.slots_needed(left, speed) if speed else NEVER for left, speed in pairs]
         return modes, np.array(slots, np.int64)
+    column = {sensitivity: k for k, sensitivity in enumerate(sensitivities(instance))}
     rows = [
-        (pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute, pace.slots(1, gbps))
+        (
+            *(pace.size, pace.iterations, pace.bits, pace.reduction, pace.compute, pace.latency),
+            column.get(pace.sensitivity, 0),  # That of a job that uses no links makes no class.
+            pace.slots(1, gbps),
+        )
         for pace, gbps in rows_of(instance)
     ]
     *fields, alone = zip(*rows, strict=True)
@@ -235,6 +309,7 @@ def _modes(instance: Instance) -> tuple[Records, Ints]:
 def new_state(arrays: Arrays) -> State:
     """Room for a simulation; `kernel.reset` makes it start."""
     jobs, links = len(arrays.member_at) - 1, len(arrays.row_at) - 1
+    columns = links * arrays.classes
     state = State(
         counters=np.zeros(5, np.int64),
         rings=np.zeros(jobs, RING),
@@ -246,8 +321,10 @@ def new_state(arrays: Arrays) -> State:
         row=np.zeros(len(arrays.share), PLACE),
         touched=np.zeros(links, np.uint32),
         busy=np.zeros(len(arrays.server_gpus), np.int64),
-        duty=np.zeros(jobs, np.int64),
-        load=np.zeros(links, np.int64),
+        duty=np.zeros(jobs * arrays.classes, np.int64),
+        load=np.zeros((2, columns), np.int64),
+        known=np.zeros(jobs if len(arrays.norm) else 0, KNOWN),
+        reach=np.zeros(jobs if len(arrays.cards) else 0),
     )
     state.links["row"] = arrays.row_at[:-1]
     return state

@@ -19,10 +19,11 @@ from functools import partial
 import numpy as np
 
 from .arrays import (
+    BY_CLASS,
     BY_COUNT,
-    BY_LOAD,
     BY_RING,
     NEVER,
+    NOW,
     NOWHERE,
     ROOM,
     UNKNOWN,
@@ -32,12 +33,15 @@ from .arrays import (
 )
 from .compilation import compiled
 from .duties import (
-    bandwidth_by_ring,
+    least_by_ring,
     load_links,
+    note,
     note_by_ring,
     share_of,
+    unload_link,
 )
-from .formulas import iteration_seconds, overhead_seconds, slots_needed, speed
+from .formulas import cards_gbps, slots_needed
+from .mode_speeds import mode_speed
 
 _inner = partial(compiled, inner=True)
 
@@ -60,8 +64,9 @@ def reset(arrays: Arrays, state: State) -> None:
         link.share = arrays.share[link.row]
         link.changed = 0
         if arrays.sharing != BY_COUNT:
-            state.load[i] = 0
             link.share = ROOM
+    if arrays.sharing != BY_COUNT:
+        state.load[:] = 0
 
 
 @_inner
@@ -104,8 +109,21 @@ def start(
         if link.below < arrays.modes[mode].gpus:  # workers below and above: the ring uses the link
             _join(arrays, state, job, state.touched[i])
         link.below = 0
+    if len(arrays.cards) > 0:
+        state.reach[job] = reach_of(arrays, servers, workers, servers_used)
     if arrays.sharing != BY_COUNT:
         load_links(arrays, state, job)
+
+
+@_inner
+def reach_of(arrays: Arrays, servers: Ints, workers: Ints, servers_used: int) -> float:
+    """The most in Gbit/s that network cards let a ring on several servers have."""
+    reach = np.inf
+    for i in range(servers_used):
+        server = servers[i]
+        gbps = arrays.gbps[arrays.path[arrays.path_at[server]]]
+        reach = min(reach, cards_gbps(gbps, workers[i], arrays.cards[server]))
+    return reach
 
 
 @_inner
@@ -168,7 +186,7 @@ def _leave(arrays: Arrays, state: State, job: int) -> None:
         place.member = last.member
         state.members[last.member].at = member.at
         if arrays.sharing != BY_COUNT:
-            state.load[member.link] -= state.duty[job]
+            unload_link(arrays, state, job, member.link)
 
 
 @_inner
@@ -190,25 +208,19 @@ def _settle(arrays: Arrays, state: State) -> None:
         index = state.changed_links[i]
         link = state.links[index]
         link.changed = 0
+        if arrays.sharing >= BY_CLASS:
+            rings = note_by_ring(arrays, state, index, rings)
+            continue
         before = link.share
         if arrays.sharing == BY_COUNT:
             link.share = arrays.share[link.row + link.rings]
         else:
-            link.share = ROOM - state.load[index]
+            link.share = ROOM - state.load[NOW, index]
         after = link.share
         if before == after:
             continue
-        if arrays.sharing == BY_RING:
-            rings = note_by_ring(arrays, state, index, before, after, rings)
-            continue
         for at in range(link.row, link.row + link.rings):
-            ring = state.rings[state.row[at].job]
-            # A ring can change only if the link binds it, before or after.
-            if (after < before and after < ring.bandwidth) or (before <= ring.bandwidth < after):
-                if ring.bandwidth == ring.settled:
-                    state.changed_rings[rings] = state.row[at].job
-                    rings += 1
-                ring.bandwidth = after if after < before else UNKNOWN
+            rings = note(state, state.row[at].job, before, after, rings)
     for i in range(rings):
         _update(arrays, state, state.changed_rings[i])
     counters[CHANGED_LINKS] = counters[CHANGED_RINGS] = 0
@@ -223,8 +235,8 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
             ring.finish = now + arrays.packed[ring.mode]
             _heap_place(state, index)
         return
-    if ring.bandwidth == UNKNOWN and arrays.sharing == BY_RING:
-        ring.bandwidth = bandwidth_by_ring(arrays, state, index)
+    if ring.bandwidth == UNKNOWN and arrays.sharing >= BY_CLASS:
+        ring.bandwidth = least_by_ring(arrays, state, index)
     elif ring.bandwidth == UNKNOWN:
         first = arrays.member_at[index]
         bandwidth = state.links[state.members[first].link].share
@@ -235,10 +247,7 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
         return
     ring.settled = ring.bandwidth
     gbps = settled_gbps(arrays, state, index)
-    job = arrays.modes[ring.mode]
-    overhead = overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
-    seconds = iteration_seconds(job.bits, gbps, job.reduction, overhead, job.compute)
-    new_speed = speed(arrays.slot_seconds, seconds)
+    new_speed = speed_at(arrays, state, index, gbps)
     if new_speed == ring.speed:
         return
     ring.remaining -= ring.speed * (now - ring.since)
@@ -253,10 +262,19 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
 
 
 @_inner
+def speed_at(arrays: Arrays, state: State, job: int, gbps: float) -> int:
+    """Iterations per slot of a ring whose links leave it a bandwidth, φ_j."""
+    ring = state.rings[job]
+    if len(arrays.cards) > 0:
+        gbps = min(gbps, state.reach[job])
+    return mode_speed(arrays, ring.mode, ring.servers, gbps)
+
+
+@_inner
 def settled_gbps(arrays: Arrays, state: State, job: int) -> float:
-    """Bandwidth of a ring on links in Gbit/s when speeds were last right, B_j."""
+    """What links left a ring on them in Gbit/s when speeds were last right."""
     settled = state.rings[job].settled
-    if arrays.sharing == BY_LOAD:
+    if BY_COUNT < arrays.sharing < BY_RING:
         return share_of(arrays, state, job, 0, settled)
     return float(settled)
 

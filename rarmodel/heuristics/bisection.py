@@ -16,7 +16,7 @@ from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.methods import Attempt, order_of
 from rarmodel.model import horizon_of
-from rarmodel.model.features import BY_DUTY
+from rarmodel.model.features import BY_DUTY, CARDS
 from rarmodel.model.part import part_of
 from rarmodel.schema import Assignment, Instance, Schedule
 
@@ -70,7 +70,7 @@ class Policy(registry.Part):
     bisect: bool = True
     vary: Callable[..., Policy] | None = None
     description: str = ""
-    handles: frozenset[str] = BY_DUTY
+    handles: frozenset[str] = BY_DUTY | {CARDS.name}
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the policy needs, so that this does not count as its time."""

@@ -63,7 +63,7 @@ class _Reader:
             [*self.read.of(VolcanoQueue).values()],
         )
         contention = choices.contention
-        self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
+        self.contention = DEFAULT_CONTENTION if contention is None else contention.given()
 
     def reading(self) -> Reading:
         """The instance and its account."""

@@ -162,10 +162,13 @@ def save(instance: InstanceArrays, schedule: PartialSchedule) -> None:
             to.members[place.member] = state.members[place.member]
             to.rings[place.job] = state.rings[place.job]
     if instance.engine.sharing != BY_COUNT:
-        for i in range(len(state.load)):
-            to.load[i] = state.load[i]
+        for row in range(len(state.load)):
+            for i in range(state.load.shape[1]):
+                to.load[row, i] = state.load[row, i]
         for job in range(len(state.duty)):
             to.duty[job] = state.duty[job]
+    for job in range(len(state.reach)):
+        to.reach[job] = state.reach[job]
 
 
 @_inner

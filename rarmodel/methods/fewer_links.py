@@ -318,11 +318,9 @@ class _Placing:
 
     def _speed(self, j: int, workers: Workers) -> int:
         """Iterations a slot of a ring that meets no other."""
-        cluster, links = self._instance.cluster, self._tree.links_used(workers)
-        gbps = min(
-            (self._tree.links[link].gbps for link in links),
-            default=within_gbps(cluster, next(iter(workers))),
-        )
+        cluster, gbps = self._instance.cluster, self._tree.lone_gbps(workers)
+        if len(workers) == 1:
+            gbps = within_gbps(cluster, next(iter(workers)))
         types = [cluster.servers[s].gpu_type for s in workers]
         own = pace(self._instance, j, sum(workers.values()), types)
         return own.speed(len(workers), gbps)

@@ -20,6 +20,24 @@ def contention_level(concurrency: float, rings: int) -> float:
     return concurrency * rings
 
 
+def cards_gbps(gbps: float, workers: int, cards: int) -> float:
+    """The most in Gbit/s that a ring reaches on a server's link, `min(1, y/n)` of its rate.
+
+    A worker sends through one network card. So a ring with fewer workers on the server than this
+    has cards leaves some of them idle, however few other rings are there (section 20).
+
+    Parameters
+    ----------
+    gbps
+        Rate of the server's link, of all of its cards together.
+    workers
+        The ring's workers on the server, y, at least 1.
+    cards
+        Network cards of the server, n.
+    """
+    return gbps if workers >= cards else gbps * workers / cards
+
+
 def linear_degradation(alpha: float, level: float) -> float:
     """The factor by which sharing divides a link's rate, `f(α, k) = max(1, k + α(k−1))`.
 

@@ -231,7 +231,10 @@ def _each_alone(instance: Instance) -> Iterator[tuple[Paces, Iterator[Lone]]]:
 
 
 def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
-    """For each ring size, a lower bound on its bandwidth across servers, in Gbit/s."""
+    """For each ring size, a lower bound on its bandwidth across servers, in Gbit/s.
+
+    No ring has less than the least that network cards leave one.
+    """
     total = instance.cluster.total_gpus
     # Of a moldable job, the smallest ring that spreads leaves the most room for others.
     rings = sorted(
@@ -242,10 +245,11 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
 
     @cache
     def slowest(together: int) -> float:
-        return min(
+        least = min(
             (worst_share(instance, gbps, min(together, most_rings)) for gbps, most_rings in links),
             default=instance.cluster.intra_server_gbps,
         )
+        return min(least, tree.least_gbps)
 
     shares = {}
     for size in {size for job in instance.jobs for size in job.sizes if size > 1}:
@@ -280,7 +284,7 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
 
     The slowest placement is within one server, or on the most servers with the slowest link among
     those used: a ring of several workers has one below that link and one above it, and then one on
-    each other server.
+    each other server. Where servers have several network cards, it is no slower than told here.
     """
     tree = topology(instance.cluster)
     cluster = instance.cluster
@@ -289,7 +293,7 @@ def slowest_alone(instance: Instance) -> tuple[int | None, ...]:
         for link, most_rings in zip(tree.links, tree.most_rings, strict=True)
         if most_rings
     ]
-    slowest = min(rates, default=None)
+    slowest = min([*rates, tree.least_gbps]) if rates else None
     least_within = min(within_gbps(cluster, s) for s in range(len(tree.paths)))
     slots: list[int | None] = []
     for j, options in enumerate(lone_options(instance)):
@@ -309,8 +313,8 @@ def slowest_with_progress(instance: Instance) -> tuple[int | None, ...]:
 
     It may be more than any placement takes: each number of servers is taken with each rate.
     """
-    cluster = instance.cluster
-    rates = sorted({link.gbps for link in topology(cluster).links})
+    cluster, tree = instance.cluster, topology(instance.cluster)
+    rates = sorted({link.gbps for link in tree.links}.union(tree.part_rates))
     found = zip(instance.jobs, paces(instance), allowed_servers(instance), strict=True)
     slots: list[int | None] = []
     for job, own, allowed in found:

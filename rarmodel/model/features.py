@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.network_pressures import FIELDS
 from rarmodel.schema.problems import place_of
 from rarmodel.schema.resources import uses_of
 
@@ -56,10 +57,23 @@ def _resources(instance: Instance) -> str | None:
     return None
 
 
+def _network_pressures(instance: Instance) -> str | None:
+    for i, job in enumerate(instance.jobs):
+        for field in FIELDS:
+            if getattr(job, field) is not None:
+                return f"jobs[{i}].{field}"
+    return None
+
+
 def _own_rates(instance: Instance) -> str | None:
     servers = enumerate(instance.cluster.servers)
     own = (i for i, server in servers if server.intra_server_gbps is not None)
     return next((f"cluster.servers[{i}].intra_server_gbps" for i in own), None)
+
+
+def _cards(instance: Instance) -> str | None:
+    several = (i for i, one in enumerate(instance.cluster.servers) if one.network_cards > 1)
+    return next((f"cluster.servers[{i}].network_cards" for i in several), None)
 
 
 RELEASES = Feature("releases", _of_jobs("release", lambda job: job.release > 0))
@@ -82,6 +96,15 @@ DUTY = Feature(
     "contention by duty",
     lambda instance: "contention.model" if sharing_rule(instance.contention) is DUTY_RULE else None,
 )
+NETWORK_PRESSURES = Feature("network pressures", _network_pressures)
+LATENCY = Feature(
+    "latency",
+    lambda instance: "contention.latency_ms" if instance.contention.latency_ms > 0 else None,
+)
+OVERLAP = Feature(
+    "overlap", lambda instance: "contention.overlap" if instance.contention.overlap > 1 else None
+)
+CARDS = Feature("network cards", _cards)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
 
 OBJECTIVES = Feature(
@@ -105,6 +128,10 @@ FEATURES = (
     QUOTAS,
     RESOURCES,
     DUTY,
+    NETWORK_PRESSURES,
+    LATENCY,
+    OVERLAP,
+    CARDS,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -112,23 +139,25 @@ FEATURES = (
 WIDER = tuple(feature.name for feature in FEATURES if feature is not OBJECTIVES)
 """Names of all but the objectives."""
 
-BY_DUTY = frozenset({DUTY.name})
+TERMS = frozenset({LATENCY.name, OVERLAP.name})
+"""What makes (8) another number, and nothing else."""
+BY_DUTY = TERMS | {DUTY.name, NETWORK_PRESSURES.name}
 """What most parts for the paper's problem handle beside it."""
 PAPER = BY_DUTY | {OBJECTIVES.name}
-"""The paper's jobs and cluster, whatever the objective and the model of contention."""
+"""The paper's jobs and cluster, whatever the objective, the model of contention and its terms."""
 WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 """When jobs may run."""
 PLACES = frozenset(
     {
         *(SERVER_LISTS.name, SPREADS.name, LEVELS.name, RING_SIZES.name, GPU_TYPES.name),
-        *(RUNNING_JOBS.name, SERVER_RATES.name),
+        *(RUNNING_JOBS.name, SERVER_RATES.name, CARDS.name),
     }
 )
 """Where they may run, and how fast they are there."""
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
 
-ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | {OBJECTIVES.name, DUTY.name}
+ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
 ALL = frozenset(feature.name for feature in FEATURES)
 
 

@@ -16,7 +16,6 @@ from .link_shares import bandwidths
 from .lone import lone_options, within_gbps
 from .objectives import objectives_of
 from .ring_rates import pace
-from .sharing_rule import RingOnLinks
 from .topology import topology
 from .usage_limits import sizes_within, usage_limits
 
@@ -195,7 +194,7 @@ def _ends_beside(instance: Instance, some: Collection[int]) -> dict[int, int | N
         types = [cluster.servers[s].gpu_type for s in workers]
         paces[j] = pace(instance, j, sum(workers.values()), types)
         if links := tree.links_used(workers):
-            rings[j] = RingOnLinks(links, paces[j].bits, paces[j].rest(len(workers)))
+            rings[j] = paces[j].on_links(links, len(workers), tree.cards_gbps(workers))
     slot = 0
     ends = dict[int, int | None].fromkeys(held)
     while left:

@@ -2,7 +2,8 @@
 
 Alone, a ring is the faster the fewer servers it uses and the greater its bandwidth. So for each
 ring size, and each set of GPU types that is no slower than some type, these are few: one server,
-and the fewest servers for each bandwidth.
+and the fewest servers for each bandwidth. Where servers have several network cards, the bandwidth
+also depends on the workers of each: see `card_spreads`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from functools import cache
 from itertools import count, groupby
 from typing import NamedTuple
 
-from rarmodel.schema import Cluster, Instance, Job, Link, Server, Spread
+from rarmodel.schema import Cluster, Instance, Job, Spread
 
 from .caching import once_per_instance
+from .card_spreads import best_on_cards, filled, ring_on_cards
 from .interruptions import may_stop
 from .ring_rates import Pace, Paces, each_paces, pace
 from .topology import Topology, topology
@@ -148,9 +150,8 @@ def each_lone_options(instance: Instance, own: Iterable[Paces]) -> Iterator[Iter
         return found
 
     def running(j: int, held: Mapping[int, int]) -> Lone:
-        links = tree.links_used(held)
-        gbps = min((tree.links[link].gbps for link in links), default=0.0)
-        if not links:
+        gbps = tree.lone_gbps(held)
+        if len(held) == 1:
             gbps = within_gbps(cluster, next(iter(held)))
         types = [cluster.servers[s].gpu_type for s in held]
         return Lone(pace(instance, j, sum(held.values()), types), len(held), gbps, frozenset(held))
@@ -177,10 +178,8 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
     """(jobs) Workers by server index of one of the `lone_options` of each job; none for None."""
     tree = topology(instance.cluster)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-
-    @cache  # Few bandwidths differ, and servers may be many.
-    def components(least_gbps: float) -> list[list[tuple[int, int]]]:
-        return _components(tree.links, instance.cluster.servers, least_gbps)
+    gpus = [server.gpus for server in tree.servers]
+    joined = cache(tree.joined)  # Few bandwidths differ, and servers may be many.
 
     @cache  # Few jobs differ here, too.
     def workers(
@@ -188,10 +187,17 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
     ) -> dict[int, int]:
         if servers == 1:
             return {_largest_server(instance.cluster, size, gbps, allowed): size}
-        found = (
-            _spread(size, servers, group, room, equal=spread is not None and spread.equal)
+        equal = spread is not None and spread.equal
+        rooms = (
+            [s for s in room if s in group]
             for group in groups_of(tree, spread, allowed)
-            for room in components(gbps)
+            for room in joined(gbps)
+        )
+        found = (
+            ring_on_cards(tree, room, gpus, size, gbps, servers, servers, equal=equal)
+            if tree.has_cards
+            else _spread(tree, room, size, servers, equal=equal)
+            for room in rooms
         )
         return next(ring for ring in found if ring is not None)
 
@@ -202,6 +208,7 @@ def realised(instance: Instance, options: Sequence[Lone | None]) -> tuple[dict[i
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
             # A ring of this size on all of these servers is as fast as the one that it has.
             whole = option.servers == len(held) and option.allowed == held.keys()
+            whole = whole and (not tree.has_cards or tree.lone_gbps(held) >= option.gbps)
             if whole or not may_stop(instance, job):
                 return held
         own, servers, gbps, allowed = option
@@ -221,51 +228,16 @@ def _largest_server(cluster: Cluster, size: int, gbps: float, allowed: frozenset
 
 
 def _spread(
-    size: int,
-    servers: int,
-    allowed: frozenset[int],
-    component: Sequence[tuple[int, int]],
-    *,
-    equal: bool,
+    tree: Topology, room: Sequence[int], size: int, servers: int, *, equal: bool
 ) -> dict[int, int] | None:
-    """Workers on the largest servers of a component; None if it has no room."""
-    largest = [(capacity, s) for capacity, s in component if s in allowed][:servers]
+    """Workers on the largest of some servers; None if they have no room."""
+    largest = {s: tree.servers[s].gpus for s in room[:servers]}
     if len(largest) < servers:
         return None
     if equal:
-        fits = size % servers == 0 and -largest[-1][0] >= size // servers
-        return {s: size // servers for _, s in largest} if fits else None
-    room = -sum(capacity for capacity, _ in largest)
-    return _filled(largest, size) if room >= size else None
-
-
-def _filled(largest: Sequence[tuple[int, int]], size: int) -> dict[int, int]:
-    """One worker on each server, and the others on the first ones that have room."""
-    workers = {server: 1 for _, server in largest}
-    left = size - len(largest)
-    for capacity, server in largest:
-        more = min(left, -capacity - 1)
-        workers[server] += more
-        left -= more
-    return workers
-
-
-def _components(
-    links: tuple[Link, ...], servers: tuple[Server, ...], least_gbps: float
-) -> list[list[tuple[int, int]]]:
-    """Servers that links of at least that rate join, as `(−GPUs, index)`, largest server first."""
-    by_name = {server.name: (-server.gpus, i) for i, server in enumerate(servers)}
-    if all(link.gbps >= least_gbps for link in links):
-        return [sorted(by_name.values())]
-    import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
-
-    fast = nx.Graph()
-    fast.add_nodes_from(node for link in links for node in (link.node, link.parent))
-    fast.add_edges_from((link.node, link.parent) for link in links if link.gbps >= least_gbps)
-    return [
-        sorted(by_name[node] for node in nodes if node in by_name)
-        for nodes in nx.connected_components(fast)
-    ]
+        fits = size % servers == 0 and min(largest.values()) >= size // servers
+        return dict.fromkeys(largest, size // servers) if fits else None
+    return filled(largest, dict.fromkeys(largest, 1), size)
 
 
 def _best_spreads(
@@ -276,6 +248,8 @@ def _best_spreads(
     A ring whose slowest link has rate b lies within one component of the network without the
     links slower than b; so components are merged link by link, fastest links first.
     """
+    if any(tree.servers[s].network_cards > 1 for s in allowed):
+        return best_on_cards(tree, sizes, allowed, spread)
     usable = [tree.servers[s] for s in sorted(allowed)]
     everywhere = _largest_first(Counter(server.gpus for server in usable))
     fewest_of_all = {size: _fewest_servers(everywhere, size, spread) for size in sizes}

@@ -37,10 +37,12 @@ class Column(NamedTuple):
 def columns(instance: Instance) -> tuple[Column, ...]:
     """The jobs of an instance in columns; none if there are few, or some are not plain.
 
+    Nor are there any where the exchange overlaps with the passes, which tells times apart.
+
     A plain job has one ring size and a batch for each GPU, runs alike on all types of GPU, and does
     not run at slot 0.
     """
-    if len(instance.jobs) < MANY:
+    if len(instance.jobs) < MANY or instance.contention.overlap != 1.0:
         return ()
     kinds: dict[tuple[object, ...], list[int]] = {}
     for j, job in enumerate(instance.jobs):
@@ -71,4 +73,5 @@ def _pace(instance: Instance, some: list[int]) -> Pace:
         overhead_ms_per_server=instance.contention.overhead_ms_per_server,
         slot_seconds=instance.time.slot_seconds,
         iterations=each([job.iterations for job in jobs], int),
+        latency=timing.latency_seconds(instance.contention.latency_ms, size),
     )

@@ -8,13 +8,21 @@ verifier calls it without these shapes, and the engine compiles it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job
+from rarmodel.schema.base import BILLION
 
 from . import timing
 from .caching import once_per_instance
-from .sharing_rule import RingOnLinks, SharingRule
+from .sharing_rule import (
+    NO_PRESSURE,
+    RingOnLinks,
+    SharingRule,
+    pressure_of,
+    sensitivity_of,
+)
 
 
 class Pace(NamedTuple):
@@ -34,6 +42,12 @@ class Pace(NamedTuple):
         Length of a slot in seconds.
     iterations
         Training iterations that are left at slot 0.
+    latency
+        Seconds of latency in an iteration.
+    overlap
+        How far the exchange overlaps with the passes, γ.
+    pressure, sensitivity
+        How much its ring slows others down on links, and they it; see `RingOnLinks`.
     """
 
     size: int
@@ -43,20 +57,44 @@ class Pace(NamedTuple):
     overhead_ms_per_server: float
     slot_seconds: float
     iterations: int
+    latency: float = 0.0
+    overlap: float = 1.0
+    pressure: int = NO_PRESSURE
+    sensitivity: int = BILLION
 
     def seconds(self, servers: int, gbps: float) -> float:
         """Time of an iteration in seconds on so many servers at a bandwidth, τ_j: (8)."""
-        _, bits, reduction, compute, overhead_ms, _, _ = self
+        _, bits, reduction, compute, overhead_ms, _, _, latency, overlap, *_ = self
         overhead = timing.overhead_seconds(overhead_ms, servers)
-        return timing.iteration_seconds(bits, gbps, reduction, overhead, compute)
+        return timing.iteration_seconds(bits, gbps, latency, reduction, overhead, compute, overlap)
 
     def rest(self, servers: int) -> float:
         """Seconds of an iteration without its exchange."""
-        return self._replace(bits=0.0).seconds(servers, 1.0)
+        return self._replace(bits=0.0, latency=0.0).seconds(servers, 1.0)
 
-    def weight(self, rule: SharingRule, servers: int, gbps: float) -> int:
-        """What the ring counts by a rule on links there, with a bandwidth when alone."""
-        return RingOnLinks((), self.bits, self.rest(servers)).weight(rule, gbps)
+    def on_links(self, links: tuple[int, ...], servers: int, most_gbps: float = inf) -> RingOnLinks:
+        """The ring on so many servers, as a user of its links.
+
+        Parameters
+        ----------
+        links
+            Indices of the links that it uses.
+        servers
+            Number of servers.
+        most_gbps
+            The most in Gbit/s that its network cards reach.
+        """
+        rest = self._replace(compute=0.0).rest(servers)
+        return RingOnLinks(
+            *(links, self.bits, rest, self.compute, self.latency, self.overlap, most_gbps),
+            *(self.pressure, self.sensitivity),
+        )
+
+    def weight(
+        self, rule: SharingRule, servers: int, gbps: float, sensitivity: int = BILLION
+    ) -> int:
+        """What the ring counts on links there, with a bandwidth when alone; see `RingOnLinks`."""
+        return self.on_links((), servers).weight(rule, gbps, sensitivity)
 
     def speed(self, servers: int, gbps: float) -> int:
         """Iterations per slot there, φ_j."""
@@ -88,16 +126,20 @@ def each_paces(instance: Instance) -> Iterator[Paces]:
 def paces_of(instance: Instance, job: Job) -> Paces:
     """The paces of one job."""
     reduction_gbps, slot_seconds = instance.cluster.reduction_gbps, instance.time.slot_seconds
-    overhead_ms = instance.contention.overhead_ms_per_server
+    contention = instance.contention
     return {
         (size, kind): Pace(
             size,
             timing.exchange_bits(job.gradient_mb, size),
             timing.reduction_seconds(job.gradient_mb, size, reduction_gbps),
             timing.compute_seconds(job, size, kind),
-            overhead_ms,
+            contention.overhead_ms_per_server,
             slot_seconds,
             job.iterations_left,
+            timing.latency_seconds(contention.latency_ms, size),
+            contention.overlap,
+            pressure_of(job),
+            sensitivity_of(job),
         )
         for size in job.sizes
         for kind in job.times or _ANY_TYPE

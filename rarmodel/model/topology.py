@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from rarmodel.schema import Cluster, Link, Server, StarNetwork
 
 from .caching import once_per_instance
+from .contention import cards_gbps
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -104,6 +106,82 @@ class Topology:
                     break
                 inside.add(link)
         return Topology(self.servers, tuple(self.links[link] for link in sorted(inside)))
+
+    def joined(self, least_gbps: float, rates: Sequence[float] = ()) -> list[list[int]]:
+        """Servers, by index, that links of at least a rate join, the largest servers first.
+
+        Parameters
+        ----------
+        least_gbps
+            The rate.
+        rates
+            (links) What each link has; by default its own rate.
+        """
+        size = {server.name: (-server.gpus, s) for s, server in enumerate(self.servers)}
+        rates = rates or [link.gbps for link in self.links]
+        if all(gbps >= least_gbps for gbps in rates):
+            return [[s for _, s in sorted(size.values())]]
+        import networkx as nx  # noqa: PLC0415 - takes a while to load, and few need it
+
+        fast = nx.Graph()
+        fast.add_nodes_from(node for link in self.links for node in (link.node, link.parent))
+        fast.add_edges_from(
+            (link.node, link.parent)
+            for link, gbps in zip(self.links, rates, strict=True)
+            if gbps >= least_gbps
+        )
+        return [
+            [s for _, s in sorted(size[node] for node in nodes if node in size)]
+            for nodes in nx.connected_components(fast)
+        ]
+
+    @cached_property
+    def has_cards(self) -> bool:
+        """Whether a server has several network cards: where workers are then matters to a ring."""
+        return any(server.network_cards > 1 for server in self.servers)
+
+    @cached_property
+    def part_rates(self) -> tuple[float, ...]:
+        """The rates in Gbit/s at which a ring may leave network cards of a server idle."""
+        kinds = {
+            (self.links[path[0]].gbps, server.network_cards, server.gpus)
+            for server, path in zip(self.servers, self.paths, strict=True)
+            if path and server.network_cards > 1
+        }
+        return tuple(
+            sorted(
+                {
+                    cards_gbps(gbps, workers, cards)
+                    for gbps, cards, gpus in kinds
+                    for workers in range(1, min(cards, gpus + 1))
+                }
+            )
+        )
+
+    @cached_property
+    def least_gbps(self) -> float:
+        """The least in Gbit/s that network cards leave a ring; inf if no server has several."""
+        return min(self.part_rates, default=inf)
+
+    def cards_gbps(self, workers: Mapping[int, int]) -> float:
+        """The most in Gbit/s that the network cards let a ring have; inf within one server.
+
+        Parameters
+        ----------
+        workers
+            Number of the ring's workers on each server (by index) that it uses.
+        """
+        if not self.has_cards or len(workers) == 1:
+            return inf
+        return min(
+            cards_gbps(self.links[self.paths[s][0]].gbps, count, self.servers[s].network_cards)
+            for s, count in workers.items()
+        )
+
+    def lone_gbps(self, workers: Mapping[int, int]) -> float:
+        """Bandwidth in Gbit/s of a ring on several servers that is alone; inf within one."""
+        rates = (self.links[link].gbps for link in self.links_used(workers))
+        return min([self.cards_gbps(workers), *rates])
 
     def links_used(self, workers: Mapping[int, int]) -> tuple[int, ...]:
         """The links that a ring uses: those with workers of the ring both below and above them.

@@ -13,7 +13,7 @@ from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segmented_runs import within_speeds, work_of
 from rarmodel.lists.capacity_profile import capacity_profile
-from rarmodel.model.link_shares import bandwidths
+from rarmodel.model.link_shares import bandwidths, sensitivities, sensitivity_classes
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.ring_rates import Pace, Paces, paces_of, slowest_pace
 from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
@@ -297,11 +297,14 @@ class WorkingCluster:
         servers, workers = _columns(ring)
         size = int(workers.sum())
         one = self._pace(k, ring)
-        links = self.tree.links_used(ring)
         rule = sharing_rule(self.instance.contention)
-        weight = one.weight(rule, len(ring), min(self._arrays.gbps[link] for link in links))
+        alone = self.tree.lone_gbps(ring)
+        weights = [one.weight(rule, len(ring), alone, to) for to in sensitivities(self.instance)]
+        weight = np.array(weights, np.int64)
+        column = sensitivity_classes(self.instance)[int(self.jobs.index[k])]
         lost, gbps = rings.part_lost(
-            self._arrays, self._state, servers, workers, size, weight, *self._scratch
+            *(self._arrays, self._state, servers, workers, size, weight, column),
+            *self._scratch,
         )
         return lost, one.speed(len(ring), gbps) / int(self.jobs.speed[k])
 
@@ -331,7 +334,7 @@ class WorkingCluster:
 
     def _on_links(self, one: Pace, ring: Ring) -> RingOnLinks | None:
         links = self.tree.links_used(ring)
-        return RingOnLinks(links, one.bits, one.rest(len(ring))) if links else None
+        return one.on_links(links, len(ring), self.tree.cards_gbps(ring)) if links else None
 
     def _hold(self, stay: Stay) -> None:
         k = stay.job

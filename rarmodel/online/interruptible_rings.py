@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarmodel.engine import duties, formulas, kernel
+from rarmodel.engine import duties, kernel
 from rarmodel.engine import segmented_runs as segments
-from rarmodel.engine.arrays import BY_COUNT, UNKNOWN, Arrays, Floats, Ints, State
+from rarmodel.engine.arrays import BY_COUNT, NOW, UNKNOWN, Arrays, Floats, Ints, State
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.modes import Modes, mode_of
 from rarmodel.engine.segmented_runs import Work
@@ -94,7 +94,8 @@ def part_lost(
     servers: Ints,
     workers: Ints,
     size: int,
-    weight: int,
+    weight: Ints,
+    column: int,
     after: Floats,
     met: Ints,
 ) -> tuple[float, float]:
@@ -107,14 +108,18 @@ def part_lost(
     ----------
     arrays, state
         The simulation.
-    servers, workers, size, weight
-        Where the ring would be, how many GPUs it has, and what it would count on its links.
+    servers, workers, size
+        Where the ring would be, and how many GPUs it has.
+    weight, column
+        What it would count on its links to each class of rings, and its own class.
     after, met
         (jobs) Scratch: bandwidth of rings, and which rings these are.
     """
     kernel._settle(arrays, state)
     touched = count = 0
     own = np.inf
+    if len(arrays.cards) > 0:
+        own = kernel.reach_of(arrays, servers, workers, len(servers))
     for i in range(len(servers)):
         for p in range(arrays.path_at[servers[i]], arrays.path_at[servers[i] + 1]):
             link = state.links[arrays.path[p]]
@@ -131,13 +136,15 @@ def part_lost(
             continue
         share = arrays.share[link.row + link.rings + 1]
         if arrays.sharing != BY_COUNT:
-            share = duties.share(arrays, index, state.load[index])
+            load = state.load[NOW, index * arrays.classes + column]
+            share = duties.share(arrays, index, load)
         own = min(own, share)
         for at in range(link.row, link.row + link.rings):
             job = state.row[at].job
             if arrays.sharing != BY_COUNT:
-                others = state.load[index] - state.duty[job] + weight
-                share = duties.share(arrays, index, others)
+                others = duties.load_beside(arrays, state, job, index)
+                more = weight[duties.column_of(arrays, state, job)]
+                share = duties.share(arrays, index, others + more)
             if share < kernel.settled_gbps(arrays, state, job):
                 if after[job] == 0.0:
                     met[count] = job
@@ -147,12 +154,8 @@ def part_lost(
     lost = 0.0
     for i in range(count):
         ring = state.rings[met[i]]
-        mode = arrays.modes[ring.mode]
-        overhead = formulas.overhead_seconds(arrays.overhead_ms_per_server, ring.servers)
-        seconds = formulas.iteration_seconds(
-            mode.bits, after[met[i]], mode.reduction, overhead, mode.compute
-        )
+        slowed = kernel.speed_at(arrays, state, met[i], after[met[i]])
         after[met[i]] = 0.0
         if ring.speed > 0:
-            lost += 1.0 - formulas.speed(arrays.slot_seconds, seconds) / ring.speed
+            lost += 1.0 - slowed / ring.speed
     return lost, own

@@ -8,7 +8,7 @@ order: all that is left of the jobs, compared slot by slot from the last one bac
 arguments prunes this schedule without having kept one that is like it:
 
 - Earlier starts. A job need not start now if it was released a slot earlier, its GPUs were idle
-  then, and no ring was on its links, or none with a duty. Started there it is a slot ahead, and
+  then, and no ring was on its links, or none that it meets. Started there it is a slot ahead, and
   others are no later, as less contention never makes a ring slower: so the schedule was not the
   least one.
 - Symmetry. Jobs that are equal in all that counts start in their order. Equal servers that are idle
@@ -29,7 +29,8 @@ from functools import partial
 from rarmodel.engine.arrays import BY_COUNT, NEVER, Arrays, Ints
 from rarmodel.engine.compilation import compiled
 from rarmodel.engine.duties import share
-from rarmodel.engine.formulas import iteration_seconds, overhead_seconds, slots_needed, speed
+from rarmodel.engine.formulas import slots_needed
+from rarmodel.engine.mode_speeds import mode_speed
 
 from .known_states import known
 from .tree import LEVEL, SEEN, USED, WAITING, Options, Tree
@@ -145,8 +146,9 @@ def _idle(options: Options, tree: Tree, level: int, server: int) -> bool:
 @_inner
 def shares(options: Options, rings: Ints, option: int) -> bool:
     """Whether a ring in this placement uses a link with other rings."""
+    columns = options.weight.shape[1]
     for at in range(options.link_at[option], options.link_at[option + 1]):
-        if rings[options.link[at]] > 0:
+        if rings[(options.link[at] + 1) * columns - 1] > 0:
             return True
     return False
 
@@ -177,8 +179,11 @@ def _hold(options: Options, tree: Tree, level: int, option: int, sign: int) -> N
     """Take the resources of a ring in this placement, or give them back."""
     for server in range(len(options.gpus)):
         tree.free[level, 0, server] -= sign * options.workers[option, server]
+    columns = options.weight.shape[1]
     for at in range(options.link_at[option], options.link_at[option + 1]):
-        tree.rings[level, 0, options.link[at]] += sign * options.weight[option]
+        for column in range(columns):
+            place = options.link[at] * columns + column
+            tree.rings[level, 0, place] += sign * options.weight[option, column]
 
 
 @_inner
@@ -235,7 +240,7 @@ def next_completion(arrays: Arrays, options: Options, tree: Tree, level: int) ->
         if first < end:
             gbps = 1e300
             for at in range(first, end):
-                gbps = min(gbps, _share(arrays, options, tree, level, option, options.link[at]))
+                gbps = min(gbps, _share(arrays, options, tree, level, job, options.link[at]))
             pace = _pace(arrays, options, job, option, gbps)
         tree.pace[job] = pace
         if pace > 0:
@@ -244,14 +249,13 @@ def next_completion(arrays: Arrays, options: Options, tree: Tree, level: int) ->
 
 
 @_inner
-def _share(
-    arrays: Arrays, options: Options, tree: Tree, level: int, option: int, link: int
-) -> float:
+def _share(arrays: Arrays, options: Options, tree: Tree, level: int, job: int, link: int) -> float:
     """What a ring gets of a link in Gbit/s."""
-    load = tree.rings[level, 0, link]
+    column = arrays.modes[options.job[job]].column
+    load = tree.rings[level, 0, link * options.weight.shape[1] + column]
     if arrays.sharing == BY_COUNT:
         return float(arrays.share[arrays.row_at[link] + load])
-    return share(arrays, link, load - options.weight[option])
+    return share(arrays, link, load - options.weight[tree.choice[job], column])
 
 
 @_inner
@@ -261,10 +265,7 @@ def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) 
     for server in range(len(options.gpus)):
         if options.workers[option, server] > 0:
             servers += 1
-    one = arrays.modes[options.job[job]]
-    overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
-    seconds = iteration_seconds(one.bits, gbps, one.reduction, overhead, one.compute)
-    return speed(arrays.slot_seconds, seconds)
+    return mode_speed(arrays, options.job[job], servers, gbps)
 
 
 @_inner

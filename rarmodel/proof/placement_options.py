@@ -11,7 +11,9 @@ import numpy as np
 
 from rarmodel.engine import NEVER, Arrays
 from rarmodel.engine.arrays import Ints
-from rarmodel.model import Topology, plain_pace, sharing_rule, timing, topology
+from rarmodel.model import Topology, plain_pace, sharing_rule, timing, topology, used
+from rarmodel.model.features import NETWORK_PRESSURES
+from rarmodel.model.link_shares import sensitivities
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
@@ -70,6 +72,7 @@ def options_of(
     for row, way in zip(workers, flat, strict=True):
         row[list(way.workers)] = list(way.workers.values())
     links = {link.node: link for link in tree.links}
+    columns = len(sensitivities(instance)) + _counts_rings(instance)
     return Options(
         job=np.array(order, np.int64),
         size=np.array([instance.jobs[j].size for j in order], np.int64),
@@ -77,7 +80,7 @@ def options_of(
         workers=workers,
         link_at=_offsets(len(way.links) for way in flat),
         link=np.array([link for way in flat for link in way.links], np.int64),
-        weight=np.array([way.weight for way in flat], np.int64),
+        weight=np.array([way.weights for way in flat], np.int64).reshape(len(flat), columns),
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([least[j] for j in order], np.int64),
@@ -86,6 +89,7 @@ def options_of(
             [
                 (
                     arrays.modes[j].tobytes(),
+                    plain_pace(instance, j).pressure,
                     tuple(way.slots for way in rated[j]),
                     max(0, instance.jobs[j].release),
                     tuple(row[j] for row in terms),
@@ -115,8 +119,8 @@ class _Way(NamedTuple):
     """Iterations per slot alone."""
     workers: Mapping[int, int]
     links: tuple[int, ...]
-    weight: int
-    """What the ring counts on its links."""
+    weights: tuple[int, ...]
+    """What the ring counts on its links, a column for each class; see `Options.weight`."""
 
 
 def _rated(
@@ -127,13 +131,18 @@ def _rated(
     rated = []
     for workers in ways:
         links = tree.links_used(workers)
-        rates = [float(arrays.gbps[link]) for link in links]
-        gbps = min(rates, default=instance.cluster.intra_server_gbps)
+        gbps = tree.lone_gbps(workers) if links else instance.cluster.intra_server_gbps
         if alone := pace.speed(len(workers), gbps):
             slots = timing.slots_needed(pace.iterations, alone)
-            weight = pace.weight(rule, len(workers), gbps)
-            rated.append(_Way(slots, alone, workers, links, weight))
+            weights = [pace.weight(rule, len(workers), gbps, to) for to in sensitivities(instance)]
+            weights += [1] * _counts_rings(instance)
+            rated.append(_Way(slots, alone, workers, links, tuple(weights)))
     return sorted(rated, key=lambda way: (way.slots, len(way.workers)))
+
+
+def _counts_rings(instance: Instance) -> bool:
+    """Whether rings that count nothing to some can meet them all the same."""
+    return NETWORK_PRESSURES.name in used(instance)
 
 
 def _offsets(lengths: Iterable[int]) -> Ints:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rarmodel.engine import Arrays, arrays_of
 from rarmodel.model import horizon_of, unhandled
-from rarmodel.model.features import OBJECTIVES, RELEASES
+from rarmodel.model.features import OBJECTIVES, RELEASES, TERMS
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
@@ -93,7 +93,7 @@ def sum_search(instance: Instance) -> SumSearch | None:
         or first.greatest
         or len({term.shape for term in counted}) != 1
         or any(term.divisor != 1 for term in counted)
-        or unhandled(instance, {OBJECTIVES.name, RELEASES.name}, "") is not None
+        or unhandled(instance, TERMS | {OBJECTIVES.name, RELEASES.name}, "") is not None
     ):
         return None
     horizon = horizon_of(instance)

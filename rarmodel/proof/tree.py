@@ -62,7 +62,8 @@ class Options(NamedTuple):
     link: Ints
     """Links that the ring uses."""
     weight: Ints
-    """(options) What the ring counts on them."""
+    """(options, columns) What the ring counts on them to each class of rings; with pressures or
+    sensitivities, a last column counts rings. Where the last one is 0, rings do not meet."""
     alone: Ints
     """(options) Iterations per slot if no other ring is on these links."""
     slots: Ints
@@ -108,7 +109,8 @@ class Tree(NamedTuple):
     free: Ints
     """(jobs + 2, 2, servers) Idle GPUs: now, and in the slot before."""
     rings: Ints
-    """(jobs + 2, 2, links) What rings count on each link: now, and in the slot before."""
+    """(jobs + 2, 2, links × columns) What rings count on each link, by `Options.weight`: now, and
+    in the slot before."""
     choice: Ints
     """(jobs) Option of each job, WAITING if it has not started."""
     start: Ints
@@ -141,7 +143,7 @@ def new_tree(arrays: Arrays, options: Options, memory: int = MEMORY) -> Tree:
         option=room(jobs + 1),
         left=room(jobs + 2, jobs),
         free=room(jobs + 2, 2, servers),
-        rings=room(jobs + 2, 2, links),
+        rings=room(jobs + 2, 2, links * options.weight.shape[1]),
         choice=room(jobs),
         start=room(jobs),
         pace=room(jobs),

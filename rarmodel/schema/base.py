@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+)
 
 from rarmodel.errors import InputError, Problem
 
@@ -52,6 +60,31 @@ Positive = Annotated[
 
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=MAX_NUMBER, allow_inf_nan=False)]
 """A finite number of at least 0."""
+
+
+def exactly(number: float) -> Fraction:
+    """A number as the decimal that is written."""
+    return Fraction(str(number))
+
+
+BILLION = 10**9
+"""Factors are whole numbers of billionths."""
+MAX_FACTOR = 1_000
+"""Largest factor: a greater one is a mistake, and sums of products of factors stay exact."""
+
+
+def _of_billionths(number: float) -> float:
+    if (exactly(number) * BILLION).denominator > 1:
+        raise InputError([Problem("", f"{number!r}; at most 9 decimals are expected")])
+    return number
+
+
+Factor = Annotated[
+    float,
+    Field(strict=True, ge=0, le=MAX_FACTOR, allow_inf_nan=False),
+    AfterValidator(_of_billionths),
+]
+"""A number from 0 to 1,000 with at most 9 decimals, which is multiplied exactly."""
 
 ONE, SEVERAL = "<one>", "<several>"
 """What Pydantic calls the two shapes of a field that holds one value or several."""

@@ -42,6 +42,10 @@ class Server(Record):
     intra_server_gbps: Positive | None = None
     """Bandwidth of a ring within this server in Gbit/s; by default the cluster's."""
 
+    network_cards: Count = 1
+    """Network cards that its link consists of, n: a ring with y workers here reaches at most
+    min(1, y/n) of the link's rate."""
+
 
 class Reservation(Record):
     """GPUs of a server that are away for a while: maintenance, an inference service by day."""

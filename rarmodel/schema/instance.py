@@ -37,6 +37,7 @@ from .base import (
 )
 from .cluster import Cluster
 from .job import Job, sound_jobs
+from .network_pressures import problems_with_contention
 from .plain_jobs import plain_first
 from .problems import with_faults_of, with_problems
 from .references import problems_among_jobs, problems_with_cluster
@@ -73,6 +74,18 @@ class Contention(Record):
     model: Literal["count", "duty"] = "count"
     """By what another ring on a link counts: 1; or its duty, the part of an iteration in which it
     exchanges when alone."""
+
+    latency_ms: NonNegative = 0.0
+    """Time that each of the 2(w−1) steps of an exchange takes beside its bits in milliseconds, λ,
+    within a server too."""
+
+    overlap: Annotated[float, Field(strict=True, ge=1, le=1000, allow_inf_nan=False)] = 1.0
+    """How far exchange and passes overlap, γ: together they take `(c^γ + e^γ)^(1/γ)`, with 1 their
+    sum."""
+
+    def given(self) -> dict[str, Any]:
+        """The fields that are given, and the model."""
+        return {"model": self.model, **self.model_dump(exclude_unset=True)}
 
 
 class Preemption(Record):
@@ -270,6 +283,8 @@ def _problems(
     found = list(problems_among_jobs(jobs, others))
     if cluster := rest.get("cluster"):
         found += problems_with_cluster(jobs, cluster)
+    if contention := rest.get("contention"):
+        found += problems_with_contention(jobs, contention.model)
     if "resources" in rest:
         found += problems_with_resources(jobs, rest["resources"])
     for problem in found:

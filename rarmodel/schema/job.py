@@ -24,6 +24,7 @@ from .base import (
     ONE,
     SEVERAL,
     Count,
+    Factor,
     Integer,
     Name,
     NonNegative,
@@ -178,6 +179,13 @@ class Job(Record):
 
     backward_ms: Annotated[NonNegative | None, Field(validate_default=True)] = None
     """Backward pass of one mini-batch in milliseconds, Δb_j, on every type of GPU."""
+
+    network_pressure: Factor | None = None
+    """How much its ring slows others down on links that they share, b'_j, with
+    `contention.model: "duty"`; by default its duty."""
+
+    network_sensitivity: Factor | None = None
+    """How much others slow its ring down there, a'_j; by default 1."""
 
     release: Integer = 0
     """Slot at which the job is submitted, r_j; below 0 if it was waiting before slot 0. It starts

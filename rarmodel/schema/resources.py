@@ -20,6 +20,7 @@ from .base import (
     NonNegative,
     NonNegativeInteger,
     Record,
+    exactly,
     one_or_listed,
 )
 from .job import Job
@@ -102,11 +103,6 @@ def uses_of(job: Job) -> Iterator[tuple[str, str, float]]:
     for field in USES:
         for name, amount in (getattr(job, field) or {}).items():
             yield field, name, amount
-
-
-def exactly(number: float) -> Fraction:
-    """A number as the decimal that is written."""
-    return Fraction(str(number))
 
 
 def common_unit(numbers: Iterable[float]) -> Fraction:

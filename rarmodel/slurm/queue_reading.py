@@ -68,7 +68,7 @@ class _Reader:
         self.times = SlotTimes(origin, queue.now, choices.slot_seconds, choices.default_seconds)
         self.licences, self.limits = LicencesLeft(queue.licences), GpuLimits(queue)
         contention = choices.contention
-        self.contention = DEFAULT_CONTENTION if contention is None else contention.model_dump()
+        self.contention = DEFAULT_CONTENTION if contention is None else contention.given()
         self.work = JobWork(
             self.queue,
             choices,

@@ -15,7 +15,7 @@ from selectors import EVENT_READ, DefaultSelector
 from rarmodel.defaults import TESTBED_BUFFER_MS
 from rarmodel.errors import UsageError
 from rarmodel.model import Pace, Topology, plain_pace, topology, unhandled
-from rarmodel.model.features import PAPER
+from rarmodel.model.features import PAPER, TERMS
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
 
@@ -92,7 +92,7 @@ def parts_of(instance: Instance, schedule: Schedule) -> list[Part]:
     VerificationError
         If the schedule is not feasible.
     """
-    if reason := unhandled(instance, PAPER, "the testbed"):
+    if reason := unhandled(instance, PAPER - TERMS, "the testbed"):
         raise UsageError(reason)
     ends = require_feasible(instance, schedule).completion
     tree = topology(instance.cluster)

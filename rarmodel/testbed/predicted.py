@@ -69,11 +69,18 @@ def predicted(
         running = [number for number in start if number not in completion]
         seconds = {number: parts[number].rest for number in running}
         linked = [number for number in running if parts[number].links]
-        rings = [RingOnLinks(p.links, p.pace.bits, p.rest) for p in map(parts.__getitem__, linked)]
+        rings = [
+            RingOnLinks(
+                *(one.links, one.pace.bits, one.rest),
+                pressure=one.pace.pressure,
+                sensitivity=one.pace.sensitivity,
+            )
+            for one in map(parts.__getitem__, linked)
+        ]
         for number, ring, share in zip(
             linked, rings, bandwidths(contention, gbps, rings), strict=True
         ):
-            seconds[number] = iteration_seconds(ring.bits, share, 0.0, 0.0, ring.rest)
+            seconds[number] = iteration_seconds(ring.bits, share, 0.0, 0.0, 0.0, ring.rest, 1.0)
         step = min(left[number] * seconds[number] for number in running)
         now += step
         for number in running:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from rarmodel.model import timing
 from rarmodel.model.interruptions import checkpoint_interval, kept_iterations
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.model.topology import topology
 from rarmodel.schema import Cluster, Instance
 
@@ -82,8 +82,12 @@ def _states(
     terms = {i: _terms(instance, runs[i]) for i in in_order}
     used = {i: tree.links_used(runs[i].workers) for i in in_order}
     rings = {
-        i: RingOnLinks(used[i], bits, timing.iteration_seconds(0.0, 1.0, *rest))
-        for i, (bits, *rest) in terms.items()
+        i: RingOnLinks(
+            *(used[i], bits, reduction + overhead, compute, latency, contention.overlap),
+            _most_of_cards(cluster, runs[i].workers),
+            *(pressure_of(runs[i].job), sensitivity_of(runs[i].job)),
+        )
+        for i, (bits, latency, reduction, overhead, compute) in terms.items()
         if used[i]
     }
     shares = bandwidths(contention, gbps, [*rings.values()])  # (7), by the sharing rule
@@ -91,8 +95,8 @@ def _states(
     states = {}
     for i in in_order:
         bandwidth = rates[i] if used[i] else _within(cluster, runs[i].workers)
-        bits, *rest = terms[i]
-        seconds = timing.iteration_seconds(bits, bandwidth, *rest)  # (8)
+        bits, others = terms[i][0], terms[i][1:]
+        seconds = timing.iteration_seconds(bits, bandwidth, *others, contention.overlap)  # (8)
         states[i] = Ring(
             contention=max((on_link[k] for k in used[i]), default=0),  # (6)
             bandwidth_gbps=bandwidth,
@@ -102,17 +106,28 @@ def _states(
     return states, {tree.links[k].node: rings for k, rings in on_link.items()}
 
 
-def _terms(instance: Instance, run: Run) -> tuple[float, float, float, float]:
-    """The parts of (8): bits, and seconds of reduction, overhead, and forward and backward pass."""
+def _terms(instance: Instance, run: Run) -> tuple[float, float, float, float, float]:
+    """The parts of (8): bits, and seconds of latency, reduction, overhead, and of the passes."""
     job, workers, cluster = run.job, run.workers, instance.cluster
     size = sum(workers.values())
     types = {cluster.servers[s].gpu_type for s in workers}
     return (
         timing.exchange_bits(job.gradient_mb, size),
+        timing.latency_seconds(instance.contention.latency_ms, size),
         timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
         timing.overhead_seconds(instance.contention.overhead_ms_per_server, len(workers)),
         max(timing.compute_seconds(job, size, kind) for kind in types),
     )
+
+
+def _most_of_cards(cluster: Cluster, workers: Mapping[int, int]) -> float:
+    """The most in Gbit/s that network cards let a ring on several servers have (section 20)."""
+    uplink = {link.node: link.gbps for link in topology(cluster).links}
+    found = []
+    for s, count in workers.items():
+        gbps, cards = uplink[cluster.servers[s].name], cluster.servers[s].network_cards
+        found.append(gbps * count / cards if count < cards else gbps)
+    return min(found)
 
 
 def _within(cluster: Cluster, workers: Mapping[int, int]) -> float:

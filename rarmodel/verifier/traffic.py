@@ -8,10 +8,17 @@ Where rings are not alike, as by duty, it is the same with the sum of what they 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from rarmodel.model import timing
-from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
+from rarmodel.model.contention import cards_gbps
+from rarmodel.model.sharing_rule import (
+    RingOnLinks,
+    pressure_of,
+    sensitivity_of,
+    sharing_rule,
+)
 from rarmodel.model.topology import Topology, topology
 from rarmodel.schema import Instance, Job
 
@@ -40,6 +47,18 @@ def placed(runs: Iterable[Run], tree: Topology) -> list[Placed]:
     return found
 
 
+class _Terms(NamedTuple):
+    """The constant parts of (8) for a ring: seconds but for the first and the last."""
+
+    bits: float
+    latency: float
+    reduction: float
+    overhead: float
+    compute: float
+    most_gbps: float
+    """The most that the network cards of its servers let it have in Gbit/s."""
+
+
 class Traffic:
     """The rings on each link, where they are alike, as by the count of (6); at first none.
 
@@ -62,11 +81,12 @@ class Traffic:
         self._rule = sharing_rule(instance.contention)
         self._rings = rings
         self._gbps = [link.gbps for link in topology(instance.cluster).links]
+        self._uplink = [path[0] if path else 0 for path in topology(instance.cluster).paths]
         cluster = instance.cluster
         own = [server.intra_server_gbps for server in cluster.servers]
         self._within = [cluster.intra_server_gbps if gbps is None else gbps for gbps in own]
         self._share = list(self._gbps)  # b^e / f(α, ξ1·p_ℓ), what each ring gets of a link
-        self._terms: dict[int, tuple[float, float, float, float]] = {}
+        self._terms: dict[int, _Terms] = {}
 
     def change(self, ended: Iterable[int], begun: Iterable[int]) -> dict[int, float]:
         """Take rings off their links and put others on theirs.
@@ -118,7 +138,7 @@ class Traffic:
         links = self._rings[i].links
         if not links:
             return self._within[next(iter(self._rings[i].workers))]
-        return self._on_links(i, links)
+        return min(self._on_links(i, links), self._terms[i].most_gbps)
 
     def _on_links(self, i: int, links: Sequence[int]) -> float:
         """The least share on the links that a ring uses, (7)."""
@@ -126,8 +146,9 @@ class Traffic:
 
     def iteration_seconds(self, i: int, gbps: float) -> float:
         """τ_j of an active ring in seconds at a bandwidth, (8)."""
-        bits, reduction, overhead, compute = self._terms[i]
-        return timing.iteration_seconds(bits, gbps, reduction, overhead, compute)
+        bits, latency, reduction, overhead, compute, _ = self._terms[i]
+        overlap = self._instance.contention.overlap
+        return timing.iteration_seconds(bits, gbps, latency, reduction, overhead, compute, overlap)
 
     def state(self, i: int) -> Ring:
         """The state of an active ring, as in a report."""
@@ -142,54 +163,81 @@ class Traffic:
             speed=timing.speed(self._instance.time.slot_seconds, seconds),
         )
 
-    def _terms_of(self, ring: Placed) -> tuple[float, float, float, float]:
-        """The constant parts of (8): bits, and seconds that do not depend on the bandwidth."""
+    def _terms_of(self, ring: Placed) -> _Terms:
+        """The constant parts of (8)."""
         job, cluster, size = ring.job, self._instance.cluster, sum(ring.workers.values())
-        overhead_ms = self._instance.contention.overhead_ms_per_server
+        contention = self._instance.contention
         if job.times is None:
             compute = timing.compute_seconds(job, size)
         else:  # At the pace of the slowest type of GPU.
             kinds = {cluster.servers[s].gpu_type for s in ring.workers}
             compute = max(timing.compute_seconds(job, size, kind) for kind in kinds)
-        return (
+        return _Terms(
             timing.exchange_bits(job.gradient_mb, size),
+            timing.latency_seconds(contention.latency_ms, size),
             timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
-            timing.overhead_seconds(overhead_ms, len(ring.workers)),
+            timing.overhead_seconds(contention.overhead_ms_per_server, len(ring.workers)),
             compute,
+            self._most_of_cards(ring),
         )
+
+    def _most_of_cards(self, ring: Placed) -> float:
+        """The least, over a ring's servers, of what its workers reach there."""
+        most = inf
+        for s, workers in ring.workers.items() if ring.links else ():
+            cards = self._instance.cluster.servers[s].network_cards
+            if cards > workers:
+                most = min(most, cards_gbps(self._gbps[self._uplink[s]], workers, cards))
+        return most
 
     def _linked(self, i: int) -> RingOnLinks:
         """An active ring, as a user of its links."""
-        bits, *rest = self._terms[i]
-        return RingOnLinks(self._rings[i].links, bits, timing.iteration_seconds(0.0, 1.0, *rest))
+        own, ring = self._terms[i], self._rings[i]
+        return RingOnLinks(
+            *(ring.links, own.bits, own.reduction + own.overhead, own.compute, own.latency),
+            *(self._instance.contention.overlap, own.most_gbps),
+            *(pressure_of(ring.job), sensitivity_of(ring.job)),
+        )
 
 
 class _Weighed(Traffic):
-    """The same where rings are not alike: loads in place of numbers of rings."""
+    """The same where rings are not alike: loads in place of numbers of rings.
+
+    A ring counts to those of each sensitivity with a weight of its own, so a link has a load for
+    each of the sensitivities.
+    """
 
     def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
         super().__init__(instance, rings)
-        self._load = [0] * len(self._gbps)
-        self._weight: dict[int, int] = {}
+        self._sensitivity = [sensitivity_of(ring.job) for ring in rings]
+        few = dict.fromkeys(self._sensitivity, 0)
+        self._load = [dict(few) for _ in self._gbps]
+        self._weight: dict[int, dict[int, int]] = {}
 
     def _joined(self, i: int) -> None:
         if links := self._rings[i].links:
-            alone = min(self._gbps[link] for link in links)
-            self._weight[i] = self._linked(i).weight(self._rule, alone)
+            alone, linked = min(self._gbps[link] for link in links), self._linked(i)
+            self._weight[i] = {
+                to: linked.weight(self._rule, alone, to) for to in self._load[links[0]]
+            }
             for link in links:
-                self._load[link] += self._weight[i]
+                for to, own in self._weight[i].items():
+                    self._load[link][to] += own
 
     def _left(self, i: int) -> None:
         for link in self._rings[i].links:
-            self._load[link] -= self._weight[i]
+            for to, own in self._weight[i].items():
+                self._load[link][to] -= own
 
     def _changed(self, before: Mapping[int, int]) -> dict[int, float]:
         return dict.fromkeys(before, 0.0)
 
     def _on_links(self, i: int, links: Sequence[int]) -> float:
-        contention, own = self._instance.contention, self._weight[i]
+        contention, to = self._instance.contention, self._sensitivity[i]
+        own = self._weight[i][to]
         return min(
-            self._rule.share(contention, self._gbps[link], self._load[link] - own) for link in links
+            self._rule.share(contention, self._gbps[link], self._load[link][to] - own)
+            for link in links
         )
 
 

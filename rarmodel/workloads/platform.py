@@ -79,7 +79,8 @@ def platform_of(
     rates
         Rates that differ from `Rates` or from the file; not for a file with servers and rates.
     contention
-        Values of `alpha`, `concurrency` and `overhead_ms_per_server` that differ.
+        Values of `alpha`, `concurrency`, `overhead_ms_per_server`, `latency_ms` and `overlap` that
+        differ.
 
     Raises
     ------
@@ -153,7 +154,7 @@ def _of_file(path: str) -> _File:
             problems += [Problem(f"{prefix}{place}", what) for place, what in problems_of(error)]
     if problems:
         raise InputError(problems, path)
-    found, contention = checked["cluster"], checked["contention"].model_dump()
+    found, contention = checked["cluster"], checked["contention"].given()
     if whole:
         return _File(found, {}, contention)
     rates = {name: getattr(found, name) for name in cluster if name != "network"}

@@ -92,8 +92,10 @@ def _speed(scope: Scope, job: Job, servers: int, rings: int) -> int:
     seconds = timing.iteration_seconds(
         timing.exchange_bits(job.gradient_mb, job.size),
         gbps,
+        0.0,
         timing.reduction_seconds(job.gradient_mb, job.size, instance.cluster.reduction_gbps),
         timing.overhead_seconds(instance.contention.overhead_ms_per_server, servers),
         timing.compute_seconds(job, job.size),
+        1.0,
     )
     return min(timing.speed(instance.time.slot_seconds, seconds), job.iterations)

@@ -22,9 +22,11 @@ def free_seconds(instance: Instance) -> dict[str, float]:
         job.name: timing.iteration_seconds(
             timing.exchange_bits(job.gradient_mb, job.size),
             cluster.intra_server_gbps,
+            0.0,
             timing.reduction_seconds(job.gradient_mb, job.size, cluster.reduction_gbps),
             0.0,
             timing.compute_seconds(job, job.size),
+            1.0,
         )
         for job in instance.jobs
     }

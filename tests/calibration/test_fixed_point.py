@@ -68,8 +68,8 @@ def test_it_is_one_and_lies_between_duty_and_presence_all_the_time(
             )
             for link in ring.links
         ]
-        assert found[j] == min(shares)
-    always = [ring._replace(rest=0.0) for ring in rings]
+        assert found[j] == min([ring.most_gbps, *shares])
+    always = [ring._replace(rest=0.0, compute=0.0) for ring in rings]
     alone, present = bandwidths(constants, gbps, rings), bandwidths(constants, gbps, always)
     assert all(p <= f <= a for p, f, a in zip(present, found, alone, strict=True))
 

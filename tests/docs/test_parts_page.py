@@ -16,9 +16,13 @@ from rarmodel import registry
 from rarmodel.bounds import bounds
 from rarmodel.kinds import Kind
 from rarmodel.model.features import (
+    CARDS,
     DUTY,
     FEATURES,
+    LATENCY,
+    NETWORK_PRESSURES,
     OBJECTIVES,
+    OVERLAP,
     PREEMPTION,
     WIDER,
     in_words,
@@ -61,7 +65,8 @@ def test_each_row_has_the_features_of_its_part() -> None:
 
 def test_rows_say_what_the_parts_say() -> None:
     rows = {row["name"]: row for row in rarmodel.parts("methods")}
-    assert rows["first-fit"]["handles"] == [DUTY.name]
+    terms = DUTY, NETWORK_PRESSURES, LATENCY, OVERLAP, CARDS
+    assert rows["first-fit"]["handles"] == [term.name for term in terms]
     assert rows["first-fit"]["objectives"] == ["makespan"]
     assert rows["search"]["handles"] == [*WIDER]
     assert rows["search"]["objectives"] == registry.names("objectives")

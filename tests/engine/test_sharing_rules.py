@@ -10,12 +10,13 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from contended import contended_instance
+from engine_beside_verifier import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pressed import pressed
 from random_instances import instances, random_workers
 
-from rarmodel.engine import NEVER, OVERFULL, STUCK, Engine, placements_of
-from rarmodel.engine.arrays import BY_LOAD, BY_RING, arrays_of
+from rarmodel.engine.arrays import BY_CLASS, BY_LOAD, BY_RING, arrays_of
 from rarmodel.model import bandwidths, best_share, topology, worst_share
 from rarmodel.model.sharing_rule import DUTY, RULES, RingOnLinks, SharingRule, duty_units
 from rarmodel.schema import Instance
@@ -26,7 +27,7 @@ ANY_RULE = st.sampled_from([*RULES])
 AT_MOST_TWO = SharingRule(
     name="at-most-two",
     text="a ring meets one other at most",
-    weight=lambda _exchange, _rest: 1,
+    weight=lambda _exchange, _rest, _compute, _overlap: 1,
     level=lambda concurrency, others: concurrency * min(others + 1, 2),
     equal_weights=True,
 )
@@ -34,7 +35,7 @@ AT_MOST_TWO = SharingRule(
 HALF_DUTY = SharingRule(
     name="half-duty",
     text="a ring counts half of the time in which it exchanges",
-    weight=lambda exchange, rest: duty_units(exchange, rest) // 2,
+    weight=lambda *seconds: duty_units(*seconds) // 2,
     level=DUTY.level,
     equal_weights=False,
 )
@@ -48,21 +49,6 @@ WITH_TOYS = patch.dict(
 def by_rule(instance: Instance, name: str) -> Instance:
     contention = instance.contention.model_copy(update={"model": name})
     return instance.model_copy(update={"contention": contention})
-
-
-def check(instance: Instance, random: Random, latest: int) -> None:
-    """Engine, verifier and slot-by-slot reading agree to the last bit."""
-    workers = random_workers(random, instance)
-    starts = [random.randrange(latest) for _ in instance.jobs]
-    runs = [Run(*run) for run in zip(instance.jobs, starts, workers, strict=True)]
-    result, plain = (simulate(instance, runs, slot_by_slot=naive) for naive in (False, True))
-    assert result.completion == plain.completion
-    assert result.periods == plain.periods
-    evaluation = Engine(instance).evaluate(np.array(starts), placements_of(workers))
-    if evaluation.makespan != OVERFULL:
-        ends = [NEVER if end is None else end for end in result.completion]
-        assert evaluation.completion.tolist() == ends
-        assert evaluation.makespan == (STUCK if NEVER in ends else max(ends))
 
 
 @settings(max_examples=100, deadline=None)
@@ -104,6 +90,67 @@ def test_links_of_one_rate_are_compared_by_their_loads() -> None:
     tree = contended_instance(Random(1), tree=True)
     assert len({link.gbps for link in tree.cluster.network.links}) == 2  # type: ignore[union-attr]
     assert arrays_of(tree).sharing == BY_RING
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12]))
+def test_engine_equals_verifier_with_pressures_and_sensitivities(
+    instance: Instance, random: Random, latest: int
+) -> None:
+    check(pressed(random, instance), random, latest)
+
+
+@pytest.mark.slow
+@settings(max_examples=3_000, deadline=None)
+@given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12, 60]))
+def test_engine_equals_verifier_with_pressures_and_sensitivities_often(
+    instance: Instance, random: Random, latest: int
+) -> None:
+    check(pressed(random, instance), random, latest)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(), st.randoms(use_true_random=False))
+def test_with_pressures_one_job_more_never_makes_another_complete_earlier(
+    instance: Instance, random: Random
+) -> None:
+    instance = pressed(random, instance)
+    workers = random_workers(random, instance)
+    runs = [
+        Run(job, random.randrange(6), ring)
+        for job, ring in zip(instance.jobs, workers, strict=True)
+    ]
+    fewer, all_of_them = simulate(instance, runs[1:]), simulate(instance, runs)
+    for before, after in zip(fewer.completion, all_of_them.completion[1:], strict=True):
+        assert after is None or (before is not None and before <= after)
+
+
+def with_factors(instance: Instance, **factors: float) -> Instance:
+    jobs = tuple(job.model_copy(update=factors) for job in instance.jobs)
+    return instance.model_copy(update={"jobs": jobs})
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_a_sensitivity_of_one_is_none(*, tree: bool) -> None:
+    plain = contended_instance(Random(3), jobs=6, tree=tree)
+    one = arrays_of(with_factors(plain, network_sensitivity=1.0))
+    for name, value in arrays_of(plain)._asdict().items():
+        assert np.array_equal(getattr(one, name), value), name
+
+
+def test_loads_have_a_column_for_each_sensitivity_of_a_ring() -> None:
+    plain = contended_instance(Random(0), jobs=6)
+    rings = [j for j, job in enumerate(plain.jobs) if job.size > 1]
+    jobs = list(plain.jobs)
+    for j, sensitivity in zip(range(len(jobs)), (3.0, 0.5, 3.0, 0.0, 0.5, 7.0), strict=True):
+        jobs[j] = jobs[j].model_copy(update={"network_sensitivity": sensitivity})
+    arrays = arrays_of(plain.model_copy(update={"jobs": tuple(jobs)}))
+    few = sorted({jobs[j].network_sensitivity or 0.0 for j in rings})
+    assert arrays.classes == len(few)
+    assert all(few[arrays.modes["column"][j]] == jobs[j].network_sensitivity for j in rings)
+    felt = arrays.felt.reshape(len(jobs), -1)
+    assert ((-1 - felt) / 1e9).tolist() == [few] * len(jobs)
+    assert arrays.sharing == BY_CLASS
 
 
 @settings(max_examples=60, deadline=None)

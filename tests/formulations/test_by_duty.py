@@ -10,6 +10,7 @@ from contended import contended_instance
 from documents import instance_data, job_data
 from enumeration import optimal_makespan
 from models import broken_constraints
+from pressed import pressed
 from scopes import scope_of
 
 from rarmodel import solve
@@ -17,13 +18,15 @@ from rarmodel.exact.numbered_schedules import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations import Formulation
 from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.compact_coefficients import coefficients
 from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.sharing_forms import Loads
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.model import paces
-from rarmodel.model.sharing_rule import COUNT
+from rarmodel.model.sharing_rule import COUNT, UNITS
 from rarmodel.schema import Instance
+from rarmodel.schema.base import BILLION
 from rarmodel.solvers import Solver
 from rarmodel.solvers.cpsat import CPSAT
 from rarmodel.solvers.highs import HIGHS
@@ -85,6 +88,40 @@ def test_time_indexed_takes_links_of_several_rates() -> None:
         check(MODELS["time-indexed-highs"], drawn(seed, tree=True, equal=False))
 
 
+@every_model
+@pytest.mark.parametrize("seed", [0, 3])
+def test_optimum_with_pressures_is_that_of_trying_everything(model: Model, seed: int) -> None:
+    check(model, pressed(Random(seed), drawn(seed, tree=seed % 2 == 1, equal=True)))
+
+
+@pytest.mark.slow
+@every_model
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_optimum_with_pressures_is_that_of_trying_everything_often(seed: int, model: Model) -> None:
+    equal = model.formulation is not TIME_INDEXED or seed % 2 == 0
+    check(model, pressed(Random(seed), drawn(seed, tree=seed % 3 == 1, equal=equal)))
+
+
+def test_loads_have_an_index_for_each_sensitivity() -> None:
+    instance = drawn(0, tree=False, equal=True)
+    factors: tuple[dict[str, float], ...] = (
+        {"network_sensitivity": 0.5},
+        {},
+        {"network_pressure": 0.75},
+    )
+    jobs = (
+        job.model_copy(update={"gpus": 4, **own})
+        for job, own in zip(instance.jobs, factors, strict=True)
+    )
+    instance = instance.model_copy(update={"jobs": tuple(jobs)})
+    scope = scope_of(instance, 10)
+    for formulation in (COMPACT, RAR_DDLS):
+        built = formulation.build(scope)
+        columns = {index[2] for index in built.counts}
+        assert columns == {"0.5", "1"}
+    assert coefficients(scope).weight("j2", 2, BILLION // 2) == 0.75 * UNITS / 2
+
+
 @pytest.mark.slow
 @every_model
 @pytest.mark.parametrize("seed", range(100, 160))
@@ -97,6 +134,14 @@ def test_optimum_is_that_of_trying_everything_often(seed: int, model: Model) -> 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), 6])
 def test_the_papers_program_takes_duties(seed: int) -> None:
     instance = drawn(seed, tree=seed == 1, equal=True, jobs=2)
+    short = [job.model_copy(update={"iterations": job.iterations // 4}) for job in instance.jobs]
+    check(Model(RAR_DDLS, SCIP), instance.model_copy(update={"jobs": tuple(short)}))
+
+
+@pytest.mark.skipif(SCIP.version() is None, reason="SCIP is not installed")
+@pytest.mark.parametrize("seed", [0, pytest.param(6, marks=pytest.mark.slow)])
+def test_the_papers_program_takes_pressures(seed: int) -> None:
+    instance = pressed(Random(seed), drawn(seed, tree=False, equal=True, jobs=2))
     short = [job.model_copy(update={"iterations": job.iterations // 4}) for job in instance.jobs]
     check(Model(RAR_DDLS, SCIP), instance.model_copy(update={"jobs": tuple(short)}))
 
@@ -123,7 +168,10 @@ def loaded(formulation: Formulation, instance: Instance) -> pyo.ConcreteModel:
 
 def test_a_schedule_starts_the_model_with_its_own_values() -> None:
     for formulation in (TIME_INDEXED, COMPACT, RAR_DDLS):
-        assert broken_constraints(loaded(formulation, drawn(0, tree=False, equal=True))) == []
+        instance = drawn(0, tree=False, equal=True)
+        assert broken_constraints(loaded(formulation, instance)) == []
+        for seed in range(3):
+            assert broken_constraints(loaded(formulation, pressed(Random(seed), instance))) == []
 
 
 @pytest.mark.parametrize("formulation", [COMPACT, RAR_DDLS], ids=lambda one: one.name)

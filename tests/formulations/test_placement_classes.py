@@ -64,7 +64,7 @@ def test_each_placement_is_in_one_class_that_rates_it_alike(seed: int) -> None:
                     sum(way.workers.values()),
                 )
                 if not found[0].endswith("anywhere"):
-                    assert (one.links, one.pace, one.weight) == (way.links, way.pace, way.weight)
+                    assert (one.links, one.pace, one.weights) == (way.links, way.pace, way.weights)
                     assert set(one.workers) == set(way.workers)
 
 

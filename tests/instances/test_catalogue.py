@@ -364,9 +364,11 @@ def test_paper_160_contention_links_and_overhead_take_at_most_15_percent_of_an_i
         job.name: timing.iteration_seconds(
             timing.exchange_bits(job.gradient_mb, job.size),
             instance.cluster.intra_server_gbps,
+            0.0,
             timing.reduction_seconds(job.gradient_mb, job.size, instance.cluster.reduction_gbps),
             0.0,
             timing.compute_seconds(job, job.size),
+            1.0,
         )
         for job in instance.jobs
     }

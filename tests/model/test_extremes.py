@@ -200,6 +200,7 @@ def test_greatest_time_is_over_the_slowest_share_of_all_links(instance: Instance
             across = timing.iteration_seconds(
                 timing.exchange_bits(job.gradient_mb, job.size),
                 worst_lone_share(instance, job.size),
+                0.0,
                 timing.reduction_seconds(
                     job.gradient_mb, job.size, instance.cluster.reduction_gbps
                 ),
@@ -207,6 +208,7 @@ def test_greatest_time_is_over_the_slowest_share_of_all_links(instance: Instance
                     instance.contention.overhead_ms_per_server, min(job.size, servers)
                 ),
                 timing.compute_seconds(job, job.size),
+                1.0,
             )
         within = 0.0
         if job.size <= instance.cluster.largest_server:

@@ -29,15 +29,15 @@ CONTENTION = contentions(*RULES)
 
 
 def test_duty_is_the_part_of_the_iteration_that_is_exchange() -> None:
-    assert duty_units(1.0, 3.0) == UNITS // 4
-    assert duty_units(1.0, 0.0) == UNITS
-    assert duty_units(0.0, 1.0) == 0
-    assert duty_units(0.0, 0.0) == 0
+    assert duty_units(1.0, 3.0, 0.0, 1.0) == UNITS // 4
+    assert duty_units(1.0, 0.0, 0.0, 1.0) == UNITS
+    assert duty_units(0.0, 1.0, 0.0, 1.0) == 0
+    assert duty_units(0.0, 0.0, 0.0, 1.0) == 0
 
 
 def test_duty_is_rounded_up() -> None:
-    assert duty_units(1.0, 2.0) == math.ceil(UNITS / 3)
-    assert duty_units(1e-60, 1e40) == 1
+    assert duty_units(1.0, 2.0, 0.0, 1.0) == math.ceil(UNITS / 3)
+    assert duty_units(1e-60, 1e40, 0.0, 1.0) == 1
 
 
 def test_two_rings_that_exchange_half_of_their_time_meet_one_and_a_half() -> None:
@@ -74,8 +74,8 @@ def test_duty_never_falls_with_the_exchange_nor_rises_with_the_rest(
     x: float, y: float, z: float
 ) -> None:
     less, more = sorted((x, y))
-    assert 0 <= duty_units(less, z) <= duty_units(more, z) <= UNITS
-    assert duty_units(z, less) >= duty_units(z, more)
+    assert 0 <= duty_units(less, z, 0.0, 1.0) <= duty_units(more, z, 0.0, 1.0) <= UNITS
+    assert duty_units(z, less, 0.0, 1.0) >= duty_units(z, more, 0.0, 1.0)
 
 
 @given(
@@ -141,9 +141,10 @@ def test_exchange_and_rest_of_a_pace_are_its_iteration() -> None:
 def test_duty_can_be_compiled() -> None:
     from numba import njit
 
-    compiled = njit(duty_units)
+    from rarmodel.engine.formulas import weight
+
     for exchange, rest in [(0.0, 1.0), (1.0, 2.0), (3.7, 0.0), (1e-60, 1e40)]:
-        assert compiled(exchange, rest) == duty_units(exchange, rest)
+        assert weight(exchange, rest, 0.0, 1.0) == duty_units(exchange, rest, 0.0, 1.0)
     assert njit(effective_rings)(0.7, 3 * UNITS) == effective_rings(0.7, 3 * UNITS)
 
 
@@ -158,9 +159,9 @@ def test_a_weight_never_falls_with_the_exchange_nor_rises_with_the_rest(
     rule: SharingRule, x: float, y: float, z: float
 ) -> None:
     less, more = sorted((x, y))
-    assert 0 <= rule.weight(less, z) <= rule.weight(more, z)
-    assert rule.weight(z, less) >= rule.weight(z, more)
-    assert not rule.equal_weights or rule.weight(x, y) == 1
+    assert 0 <= rule.weight(less, z, 0.0, 1.0) <= rule.weight(more, z, 0.0, 1.0)
+    assert rule.weight(z, less, 0.0, 1.0) >= rule.weight(z, more, 0.0, 1.0)
+    assert not rule.equal_weights or rule.weight(x, y, 0.0, 1.0) == 1
 
 
 def test_a_ring_of_the_count_meets_all_others() -> None:

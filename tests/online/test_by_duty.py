@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from contended import contended_instance
+from pressed import pressed
 
 from rarmodel import registry, simulate
 from rarmodel.model.sharing_rule import DUTY
@@ -29,6 +30,18 @@ def instance(*, elastic: bool = False) -> Instance:
 def test_every_policy_plays_by_duty(policy: str, placement: str) -> None:
     elastic = registry.find("policies", policy).elastic
     found = simulate(instance(elastic=elastic), policy=policy, placement=placement)
+    assert found.stopped == "finished"
+    assert found.report is not None
+    assert found.report.feasible
+
+
+@pytest.mark.parametrize("policy", ["fifo", "srtf"])
+@pytest.mark.parametrize("placement", ["consolidate", "contention-aware"])
+@pytest.mark.parametrize("seed", range(3))
+def test_policies_play_with_pressures_and_sensitivities(
+    policy: str, placement: str, seed: int
+) -> None:
+    found = simulate(pressed(Random(seed), instance()), policy=policy, placement=placement)
     assert found.stopped == "finished"
     assert found.report is not None
     assert found.report.feasible

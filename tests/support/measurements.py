@@ -48,9 +48,11 @@ def iteration_ms(
     return 1e3 * iteration_seconds(
         exchange_bits(gradient_mb, gpus),
         gbps,
+        0.0,
         reduction_seconds(gradient_mb, gpus, REDUCTION),
         overhead_seconds(constants.overhead_ms_per_server, servers),
         compute_ms * 1e-3,
+        1.0,
     )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.schema import Cluster, Held, Instance, Job, Schedule
 
 Workers = Mapping[str, int]
@@ -109,8 +109,12 @@ def speeds(instance: Instance, rings: Mapping[str, Workers]) -> dict[str, int]:
     }
     terms = {name: terms_of(instance, jobs[name], on) for name, on in rings.items()}
     linked = [
-        RingOnLinks(tuple(used[name]), bits, sum(rest))
-        for name, (bits, *rest) in terms.items()
+        RingOnLinks(
+            *(tuple(used[name]), bits, reduction + overhead, compute, latency, contention.overlap),
+            least_of_cards(cluster, rings[name]),
+            *(pressure_of(jobs[name]), sensitivity_of(jobs[name])),
+        )
+        for name, (bits, latency, reduction, overhead, compute) in terms.items()
         if used[name]
     ]
     shares = iter(bandwidths(contention, [gbps for _, gbps in links], linked))
@@ -118,18 +122,30 @@ def speeds(instance: Instance, rings: Mapping[str, Workers]) -> dict[str, int]:
     for name, on in rings.items():
         own = servers[next(iter(on))].intra_server_gbps
         within = cluster.intra_server_gbps if own is None else own
-        bits, *rest = terms[name]
-        seconds = timing.iteration_seconds(bits, next(shares) if used[name] else within, *rest)
+        bits, others = terms[name][0], terms[name][1:]
+        gbps = next(shares) if used[name] else within
+        seconds = timing.iteration_seconds(bits, gbps, *others, contention.overlap)
         found[name] = timing.speed(instance.time.slot_seconds, seconds)
     return found
 
 
-def terms_of(instance: Instance, job: Job, on: Workers) -> tuple[float, float, float, float]:
-    """Bits, and seconds of reduction, overhead and passes, of a ring, (8)."""
+def least_of_cards(cluster: Cluster, on: Workers) -> float:
+    """The most in Gbit/s that network cards let a ring on several servers have (section 20)."""
+    cards = {server.name: server.network_cards for server in cluster.servers}
+    rates = dict.fromkeys(cards, getattr(cluster.network, "gbps", 0.0))
+    rates |= {link.node: link.gbps for link in getattr(cluster.network, "links", ())}
+    return min(
+        rates[s] * count / cards[s] if count < cards[s] else rates[s] for s, count in on.items()
+    )
+
+
+def terms_of(instance: Instance, job: Job, on: Workers) -> tuple[float, float, float, float, float]:
+    """Bits, and seconds of latency, reduction, overhead and passes, of a ring, (8)."""
     size, cluster = sum(on.values()), instance.cluster
     types = [server.gpu_type for server in cluster.servers if server.name in on]
     return (
         timing.exchange_bits(job.gradient_mb, size),
+        timing.latency_seconds(instance.contention.latency_ms, size),
         timing.reduction_seconds(job.gradient_mb, size, cluster.reduction_gbps),
         timing.overhead_seconds(instance.contention.overhead_ms_per_server, len(on)),
         max(timing.compute_seconds(job, size, kind) for kind in types),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rarmodel.model import timing
 from rarmodel.model.extremes import job_extremes
 from rarmodel.model.link_shares import bandwidths
-from rarmodel.model.sharing_rule import RingOnLinks
+from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
@@ -92,6 +92,7 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
         terms = {
             j: (
                 timing.exchange_bits(jobs[j].gradient_mb, jobs[j].size),
+                timing.latency_seconds(instance.contention.latency_ms, jobs[j].size),
                 timing.reduction_seconds(
                     jobs[j].gradient_mb, jobs[j].size, instance.cluster.reduction_gbps
                 ),
@@ -100,14 +101,21 @@ def played(instance: Instance, rule: Rule) -> tuple[list[int | None], list[Segme
             )
             for j, workers in some.items()
         }
+        overlap = instance.contention.overlap
         rings = [
-            RingOnLinks(links[j], bits, sum(rest)) for j, (bits, *rest) in terms.items() if links[j]
+            RingOnLinks(
+                *(links[j], bits, reduction + overhead, compute, latency, overlap),
+                tree.cards_gbps(some[j]),
+                *(pressure_of(jobs[j]), sensitivity_of(jobs[j])),
+            )
+            for j, (bits, latency, reduction, overhead, compute) in terms.items()
+            if links[j]
         ]
         shares = iter(bandwidths(instance.contention, [link.gbps for link in tree.links], rings))
         gbps, speeds = {}, {}
-        for j, (bits, *rest) in terms.items():
+        for j, (bits, *_) in terms.items():
             gbps[j] = next(shares) if links[j] else instance.cluster.intra_server_gbps
-            seconds = timing.iteration_seconds(bits, gbps[j], *rest)
+            seconds = timing.iteration_seconds(bits, gbps[j], *terms[j][1:], overlap)
             speeds[j] = timing.speed(slot_seconds, seconds)
         return gbps, speeds
 

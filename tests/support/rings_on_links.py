@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hypothesis import strategies as st
 
 from rarmodel.model import RingOnLinks
-from rarmodel.model.sharing_rule import DUTY
+from rarmodel.model.sharing_rule import DUTY, NO_PRESSURE
+from rarmodel.model.timing import MAX_OVERLAP
 from rarmodel.schema import Contention
+from rarmodel.schema.base import BILLION
 
 LINKS = 4
 
@@ -35,6 +39,12 @@ RINGS = st.lists(
         st.sets(st.integers(0, LINKS - 1), min_size=1).map(lambda links: tuple(sorted(links))),
         st.floats(1e3, 1e11),
         st.floats(0.0, 100.0),
+        st.just(0.0) | st.floats(0.0, 100.0),
+        st.just(0.0) | st.floats(0.0, 10.0),
+        st.just(1.0) | st.floats(1.0, MAX_OVERLAP),
+        st.just(inf) | st.floats(0.01, 100.0),
+        st.just(NO_PRESSURE),
+        st.just(BILLION),
     ),
     min_size=1,
     max_size=6,

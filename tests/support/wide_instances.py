@@ -9,6 +9,7 @@ from typing import Any
 
 from enumeration import count_vectors
 from hypothesis import strategies as st
+from pressed import give_pressures
 from random_instances import random_instance
 from tenant_trees import random_tenants
 
@@ -16,11 +17,15 @@ from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of
 from rarmodel.model.features import (
+    CARDS,
     DEADLINES,
     DEPENDENCIES,
     DUTY,
     GPU_TYPES,
+    LATENCY,
     LEVELS,
+    NETWORK_PRESSURES,
+    OVERLAP,
     PREEMPTION,
     QUOTAS,
     RELEASES,
@@ -44,6 +49,7 @@ OBJECTIVES = (
 WIDE = (
     *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
     *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY, LEVELS, RESOURCES),
+    *(LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES),
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
@@ -82,6 +88,10 @@ def random_wide(
             data["preemption"] = {"restore_seconds": slots * data["time"]["slot_seconds"]}
         for change in (_cluster, _jobs, _running, _interruptions):
             change(random, data, features)
+        # Terms take nothing from `random`: seeds go on to mean what they did without them.
+        with_terms(Random(repr(data["time"]["slot_seconds"])), data, features)
+        if NETWORK_PRESSURES.name in features:
+            give_pressures(Random(repr(data["time"]["slot_seconds"])), data)
         try:
             return parse_instance(data)
         except InputError:
@@ -97,7 +107,7 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
             server["gpu_type"] = random.choice(["A100", "V100"])
         if SERVER_RATES.name in features and random.random() < 0.5:
             server["intra_server_gbps"] = random.choice([1.0, 5.0, 400.0])
-    if DUTY.name in features:
+    if DUTY.name in features or NETWORK_PRESSURES.name in features:
         data["contention"]["model"] = "duty"
         for link in cluster["network"].get("links", ()):
             link["gbps"] = 8.0  # Not every formulation takes several rates by duty.
@@ -122,6 +132,17 @@ def _cluster(random: Random, data: dict[str, Any], features: Collection[str]) ->
             {"name": "alone", "capacity": 1},
             {"name": "power", "capacity": _capacity(random)},
         ]
+
+
+def with_terms(random: Random, data: dict[str, Any], features: Collection[str]) -> None:
+    """The terms of section 20, by the names of features."""
+    if LATENCY.name in features:
+        data["contention"]["latency_ms"] = random.choice([0.5, 5.0, 50.0])
+    if OVERLAP.name in features:
+        data["contention"]["overlap"] = random.choice([1.2, 2.0, 3.7, 50.0])
+    if CARDS.name in features:
+        for server in data["cluster"]["servers"]:
+            server["network_cards"] = random.choice([1, 2, 2, 3, 4, 8])
 
 
 def _capacity(random: Random) -> Any:

@@ -44,9 +44,11 @@ def test_paper_has_the_distribution_of_section_8(seed: int) -> None:
         within = timing.iteration_seconds(
             timing.exchange_bits(job.gradient_mb, job.size),
             cluster.intra_server_gbps,
+            0.0,
             timing.reduction_seconds(job.gradient_mb, job.size, cluster.reduction_gbps),
             timing.overhead_seconds(instance.contention.overhead_ms_per_server, 1),
             timing.compute_seconds(job, job.size),
+            1.0,
         )
         assert 0.0099 <= within / slot <= 0.0501
         assert 50 <= timing.slots_needed(job.iterations, timing.speed(slot, within)) <= 300

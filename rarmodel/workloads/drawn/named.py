@@ -13,6 +13,8 @@ from rarmodel.schema.problems import problems_of, show
 
 from .cluster_state import Quotas, Reservations, Resources, RunningJobs
 from .feature import Drawn
+from .network_pressures import NetworkPressures
+from .network_terms import Latency, NetworkCards, Overlap
 from .places import GpuTypes, RingSizes, ServerLists, ServerRates, Spreads
 from .racks import Levels
 from .times import Deadlines, Dependencies, DueSlots, Releases
@@ -22,7 +24,9 @@ from .weights_and_prices import Preemption, Prices, Priorities, Weights
 KNOWN: Mapping[str, type[Drawn]] = {
     kind.name: kind
     for kind in (
-        *(GpuTypes, ServerRates, ServerLists, RingSizes, Spreads, Levels, Quotas, Resources),
+        *(GpuTypes, ServerRates, Latency, Overlap, NetworkCards),
+        NetworkPressures,
+        *(ServerLists, RingSizes, Spreads, Levels, Quotas, Resources),
         *(
             RunningJobs,
             Releases,

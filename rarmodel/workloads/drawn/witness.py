@@ -176,9 +176,8 @@ class _Clock:
     def _ring(self, j: int, workers: Mapping[int, int]) -> _Ring:
         """A ring alone on several servers."""
         servers = self.instance.cluster.servers
-        gbps = min(self.tree.links[link].gbps for link in self.tree.links_used(workers))
         own = pace(self.instance, j, sum(workers.values()), [servers[s].gpu_type for s in workers])
-        slots = own.slots(len(workers), gbps)
+        slots = own.slots(len(workers), self.tree.lone_gbps(workers))
         if slots is None:
             raise AssertionError("a ring alone makes progress where its best placement is")
         return _Ring(slots, workers)

@@ -16,6 +16,8 @@ from functools import partial
 
 import numpy as np
 
+from rarmodel.schema.base import BILLION
+
 from .arrays import BY_RING, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
@@ -28,6 +30,9 @@ from .formulas import (
 )
 
 _inner = partial(compiled, inner=True)
+
+PLAIN = -1 - BILLION
+"""In `Arrays.felt`: the ring counts its duty, as the sensitivity is 1."""
 
 
 @_inner
@@ -47,6 +52,21 @@ def duty_at(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
 
 
 @_inner
+def _duty_alone(arrays: Arrays, state: State, job: int, gbps: float) -> int:
+    """Duty of a job's ring at a bandwidth; mostly it was asked for before, in another schedule."""
+    ring = state.rings[job]
+    if len(state.known) == 0:
+        return duty_at(arrays, ring.mode, ring.servers, gbps)
+    last = state.known[job]
+    if last.servers != ring.servers or last.mode != ring.mode or last.gbps != gbps:
+        last.duty = duty_at(arrays, ring.mode, ring.servers, gbps)
+        last.gbps = gbps
+        last.mode = ring.mode
+        last.servers = ring.servers
+    return int(last.duty)
+
+
+@_inner
 def load_links(arrays: Arrays, state: State, job: int) -> None:
     """Add what a ring that has joined its links counts there to their loads."""
     ring, first = state.rings[job], arrays.member_at[job]
@@ -55,10 +75,12 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
         gbps = min(gbps, arrays.gbps[state.members[number].link])
     if len(arrays.cards) > 0:
         gbps = min(gbps, state.reach[job])
-    duty = duty_at(arrays, ring.mode, ring.servers, gbps)
+    duty = _duty_alone(arrays, state, job, gbps)
     for column in range(arrays.classes):
         own = arrays.felt[job * arrays.classes + column]
-        if own < 0:
+        if own == PLAIN:
+            own = duty
+        elif own < 0:
             own = felt_units(duty, -1 - own)
         state.duty[job * arrays.classes + column] = own
         for number in range(first, first + ring.links):

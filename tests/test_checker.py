@@ -554,7 +554,7 @@ def test_no_lie_about_resources_is_above_the_optimum(seed: int) -> None:
 
 
 def test_lies_about_resources_get_through_where_they_are_true() -> None:
-    assert sum(require_no_lie(seed, RESOURCES.name, QUOTAS.name) for seed in (2, 6, 7)) > 10
+    assert sum(require_no_lie(seed, RESOURCES.name, QUOTAS.name) for seed in (1, 2, 6)) > 10
 
 
 @pytest.mark.slow

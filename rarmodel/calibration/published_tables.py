@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BeforeValidator, ValidationError, ValidationInfo, field_validator
+from pydantic import ValidationError, ValidationInfo, field_validator
 
 from rarmodel.defaults import MAX_MB
 from rarmodel.errors import InputError, Problem, listed
@@ -22,17 +22,13 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|nan)")
 
 
-def _placed(value: object) -> object:
+def _placement(value: object) -> object:
     if isinstance(value, str):
         if not _PLACEMENT.fullmatch(value):
             message = f"{value!r}; GPUs on each server are expected, such as 4 4"
             raise InputError([Problem("", message)])
         return tuple(map(int, value.split()))
     return value
-
-
-Placement = Annotated[tuple[Count, ...], BeforeValidator(_placed)]
-"""The GPUs on each server, `4 4` for two servers with four each."""
 
 
 class Step(Record):
@@ -46,8 +42,10 @@ class Step(Record):
     model: Name
     """Name of the model that is trained."""
 
-    gpus_by_server: Placement
-    """GPUs on each server."""
+    gpus_by_server: tuple[Count, ...]
+    """GPUs on each server, `4 4` for two servers with four each."""
+
+    _read_placement = field_validator("gpus_by_server", mode="before")(_placement)
 
     batch_per_gpu: Count
     """Samples in the mini-batch of each GPU, M_j."""
@@ -77,8 +75,10 @@ class AllReduce(Record):
     gpus: Count
     """GPUs in the ring, w."""
 
-    gpus_by_server: Placement
-    """GPUs on each server."""
+    gpus_by_server: tuple[Count, ...]
+    """GPUs on each server, `4 4` for two servers with four each."""
+
+    _read_placement = field_validator("gpus_by_server", mode="before")(_placement)
 
     bytes: Count
     """Size of the message."""
@@ -234,17 +234,11 @@ def read_published(source: str, max_mb: float = MAX_MB) -> PublishedTable:
             missing = [name for name in nearest.columns if name not in table.first]
             message = f"no {listed(missing)}; {nearest.name} have these columns"
             raise InputError([Problem(f"line {table.line}", message)], table.source)
-        return published(table, layout)
+        return _published(table, layout)
 
 
-def published(table: Table, layout: Layout) -> PublishedTable:
-    """The measurements of an open table of a layout.
-
-    Raises
-    ------
-    InputError
-        With every problem of the file, each with line and column.
-    """
+def _published(table: Table, layout: Layout) -> PublishedTable:
+    """The measurements of an open table of a layout."""
     header = table.first
     problems = [
         Problem(f"line {table.line}", f"column {name!r} is there {times} times; once is expected")

@@ -434,7 +434,8 @@ def _constants(
 
 
 def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
+    """A number to six digits, and to nine decimals, as factors of jobs have them."""
+    return round(float(f"{value:.{_DIGITS}g}"), 9)
 
 
 def _across(table: PublishedTable, asks: Asked, names: Sequence[str]) -> list[AcrossErrors]:

@@ -99,6 +99,18 @@ PLACE = np.dtype([("job", np.uint32), ("member", np.uint32)])
 """The same as the link sees it: which ring, and which of `State.members` says so."""
 
 
+KNOWN = np.dtype(
+    [
+        ("gbps", np.float64),  # bandwidth of a ring when alone
+        ("mode", np.uint32),  # its mode
+        ("servers", np.uint32),  # number of its servers; 0 if nothing is known
+        ("duty", np.int64),  # what it counts then
+    ],
+    align=True,
+)
+"""The last duty of a job's ring, and what it follows from."""
+
+
 class Arrays(NamedTuple):
     """What an evaluation needs to know of an instance; nothing here changes.
 
@@ -184,6 +196,8 @@ class State(NamedTuple):
     load: Ints
     """(2, links × classes) Unless rings are alike: the sum of what the rings on each link count,
     NOW; and BY_CLASS and BY_RING, when speeds were last right, SETTLED."""
+    known: Records
+    """(jobs) of `KNOWN`, where exchange and passes overlap: powers are not taken once more."""
     reach: Floats
     """(jobs) The most in Gbit/s that network cards let each ring on links have; or empty."""
 
@@ -309,6 +323,7 @@ def new_state(arrays: Arrays) -> State:
         busy=np.zeros(len(arrays.server_gpus), np.int64),
         duty=np.zeros(jobs * arrays.classes, np.int64),
         load=np.zeros((2, columns), np.int64),
+        known=np.zeros(jobs if len(arrays.norm) else 0, KNOWN),
         reach=np.zeros(jobs if len(arrays.cards) else 0),
     )
     state.links["row"] = arrays.row_at[:-1]

@@ -52,6 +52,21 @@ def duty_at(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
 
 
 @_inner
+def _duty_alone(arrays: Arrays, state: State, job: int, gbps: float) -> int:
+    """Duty of a job's ring at a bandwidth; mostly it was asked for before, in another schedule."""
+    ring = state.rings[job]
+    if len(state.known) == 0:
+        return duty_at(arrays, ring.mode, ring.servers, gbps)
+    last = state.known[job]
+    if last.servers != ring.servers or last.mode != ring.mode or last.gbps != gbps:
+        last.duty = duty_at(arrays, ring.mode, ring.servers, gbps)
+        last.gbps = gbps
+        last.mode = ring.mode
+        last.servers = ring.servers
+    return int(last.duty)
+
+
+@_inner
 def load_links(arrays: Arrays, state: State, job: int) -> None:
     """Add what a ring that has joined its links counts there to their loads."""
     ring, first = state.rings[job], arrays.member_at[job]
@@ -60,7 +75,7 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
         gbps = min(gbps, arrays.gbps[state.members[number].link])
     if len(arrays.cards) > 0:
         gbps = min(gbps, state.reach[job])
-    duty = duty_at(arrays, ring.mode, ring.servers, gbps)
+    duty = _duty_alone(arrays, state, job, gbps)
     for column in range(arrays.classes):
         own = arrays.felt[job * arrays.classes + column]
         if own == PLAIN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.formulas import cards_gbps
 
 from .free_gpus import MOST_LEVELS, NOBODY, highest_level, next_server, total_free
 from .instance_arrays import InstanceArrays
@@ -160,6 +161,8 @@ def _spread(instance: InstanceArrays, schedule: PartialSchedule, job: int, chose
     if style in (FEWEST_ALONE, FEWEST_PAIRED):
         _tighten(instance, schedule, job, chosen, best, used)
         _fill_fullest(instance, schedule, job, chosen, used)
+    elif len(instance.engine.cards) > 0 and not instance.equal[job]:
+        _fill_cards(instance, schedule, job, chosen, used)
     else:
         _fill_emptiest(instance, schedule, job, chosen, best, used)
     return int(used)
@@ -336,6 +339,35 @@ def _fill_fullest(
             workers = min(schedule.free.idle[server], left - others)
         schedule.server[at + p], schedule.workers[at + p] = server, workers
         left -= workers
+
+
+@_inner
+def _fill_cards(
+    instance: InstanceArrays, schedule: PartialSchedule, job: int, chosen: int, used: int
+) -> None:
+    """Fill the servers of the pool so that network cards slow the ring down least.
+
+    A worker more goes where the cards reach least. Where they reach all, the first one is filled.
+    """
+    arrays, idle, pool = instance.engine, schedule.free.idle, schedule.pool
+    at, left = instance.place_at[job], instance.options.queue_size[chosen] - used
+    for p in range(used):
+        schedule.server[at + p], schedule.workers[at + p] = pool[p], 1
+    while left > 0:
+        chosen_at, least = -1, 0.0
+        for p in range(used):
+            server, workers = pool[p], schedule.workers[at + p]
+            if workers < idle[server]:
+                gbps = arrays.gbps[arrays.path[arrays.path_at[server]]]
+                reach = cards_gbps(gbps, workers, arrays.cards[server])
+                if chosen_at < 0 or reach < least:
+                    chosen_at, least = p, reach
+        server, workers = pool[chosen_at], schedule.workers[at + chosen_at]
+        more = 1
+        if workers >= arrays.cards[server]:
+            more = min(left, idle[server] - workers)
+        schedule.workers[at + chosen_at] += more
+        left -= more
 
 
 @_inner

@@ -10,8 +10,10 @@ from made_tables import ring
 
 from rarmodel import model
 from rarmodel.calibration import terms
-from rarmodel.model import timing
+from rarmodel.model import RingOnLinks, timing
 from rarmodel.model.contention import cards_gbps
+from rarmodel.schema import Contention
+from rarmodel.schema.base import BILLION
 
 positive = st.floats(1e-3, 1e4)
 
@@ -65,17 +67,30 @@ def test_predictions_are_the_models_own(
     assert terms.ring_seconds(rings, columns)[0] == pytest.approx(expected, rel=1e-8)
 
 
-@given(duty=st.floats(0.01, 0.99), sensitivity=st.floats(0, 3), pressure=st.floats(0, 3))
-def test_a_pair_is_a_ring_whose_exchange_takes_longer(
-    duty: float, sensitivity: float, pressure: float
+@given(
+    duty=st.floats(0.01, 0.99),
+    sensitivity=st.integers(0, 3 * BILLION),
+    pressure=st.integers(0, 3 * BILLION),
+)
+def test_a_pair_is_two_rings_on_the_links_that_both_use(
+    duty: float, sensitivity: int, pressure: int
 ) -> None:
-    level = 1.0 + sensitivity * pressure
-    gbps = 10.0
-    alone, beside = (
-        model.iteration_seconds(duty * gbps * 1e9, gbps / k, 0.0, 0.0, 0.0, 1.0 - duty, 1.0)
-        for k in (1.0, model.linear_degradation(0.0, level))
+    gbps, links = 10.0, (0, 1)
+    job = RingOnLinks(links, duty * gbps * 1e9, 1.0 - duty, sensitivity=sensitivity)
+    other = RingOnLinks(links, 1e9, 1.0, pressure=pressure)
+    contention = Contention.model_validate(
+        {
+            "model": "duty",
+            "concurrency": 1.0,
+            "degradation": {"kind": "linear", "alpha": 0.0},
+            "overhead_ms_per_server": 0.0,
+        }
     )
-    assert terms.ratio_beside(duty * sensitivity, pressure) == pytest.approx(alone / beside)
+    share = model.bandwidths(contention, [gbps, gbps], [job, other])[0]
+    beside = model.iteration_seconds(job.bits, share, 0.0, job.rest, 0.0, 0.0, 1.0)
+    # The job alone takes one second. The model rounds the product up to parts of 2^20.
+    found = terms.ratio_beside(duty * sensitivity / BILLION, pressure / BILLION)
+    assert found == pytest.approx(1.0 / beside, rel=2e-6)
 
 
 def test_gpus_in_groups_are_servers_of_that_size() -> None:

@@ -32,6 +32,7 @@ from rarmodel.lists.placement_options import (
 )
 from rarmodel.lists.server_bits import BITS
 from rarmodel.model import topology
+from rarmodel.model.contention import cards_gbps
 from rarmodel.schema import Instance
 
 Workers = dict[int, int]
@@ -263,6 +264,17 @@ class SimpleDecoder:
     ) -> Workers:
         """Workers on the emptiest servers, or on the fullest that do."""
         workers, left = Workers(), size
+        cards = [server.network_cards for server in self.instance.cluster.servers]
+        if style not in (FEWEST_ALONE, FEWEST_PAIRED) and max(cards) > 1:
+            workers = Workers(dict.fromkeys(first, 1))
+            for _ in range(size - len(first)):
+                reach = {
+                    s: cards_gbps(float(self.arrays.gbps[self.paths[s][0]]), workers[s], cards[s])
+                    for s in first
+                    if workers[s] < idle[s]
+                }
+                workers[min(reach, key=lambda s: reach[s])] += 1
+            return workers
         if style in (FEWEST_ALONE, FEWEST_PAIRED):
             spare = sum(idle[s] for s in first) - size
             first = self._tight(first, usable, idle, {}, spare)[::-1]

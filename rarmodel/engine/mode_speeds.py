@@ -17,7 +17,7 @@ from .formulas import exchange_seconds, iteration_seconds, overhead_seconds, spe
 
 _inner = partial(compiled, inner=True)
 
-MARGIN = 1e-8
+MARGIN = 1e-12
 """More than rounding makes of the exact time: see `overlapped_seconds`."""
 
 

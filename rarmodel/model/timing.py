@@ -19,8 +19,8 @@ MAX_SPEED = 2.0**53
 MAX_OVERLAP = 1000.0
 """Greatest γ: with more, compute and exchange together take the longer of the two, to 0.07 %."""
 
-KEEP_30, KEEP_40 = 2.0**23 + 1.0, 2.0**13 + 1.0
-"""Factors by which `overlapped_seconds` rounds to 30 and to 40 binary digits."""
+ROOM_FOR_POWERS = 900.0
+"""Powers are floats up to this exponent of 2, and so is the sum of two."""
 
 
 def exchange_bits(gradient_mb: float, workers: int) -> float:
@@ -90,32 +90,28 @@ def exchange_seconds(bits: float, gbps: float, latency: float) -> float:
 def overlapped_seconds(compute: float, exchange: float, overlap: float) -> float:
     """Seconds of compute and exchange of which a part goes on at once, `(c^γ + e^γ)^(1/γ)`.
 
-    It never falls with either, to the last bit: bounds and proofs rest on that. No library promises
-    that of powers. So both times are first rounded to 30 binary digits, and the sum of powers, of
-    which the root is taken, to 40. Where rounded numbers differ, results differ by so much that a
-    power which is off by an ulp does not change their order, with γ up to `MAX_OVERLAP`. The result
-    is right to a part in 10^9, as `SPEED_GUARD`.
+    It is right to a few units in the last place: `SPEED_GUARD` then makes up for what is lost where
+    the time divides a slot. Bounds and proofs rest on it never falling with either time. Powers of
+    one exponent, their sum and its root do not, as the C library's powers err by hardly more than
+    rounding. Only where powers have no room among floats, the times are divided by a power of two;
+    where the next such power begins, the last place may be off by one.
 
     Parameters
     ----------
     compute, exchange
         Seconds of each alone, at least 0.
     overlap
-        γ, at least 1: with 1 the sum; the greater, the closer to the longer of the two.
+        γ, from 1 to `MAX_OVERLAP`: with 1 the sum; the greater, the closer to the longer of both.
     """
     less, more = min(compute, exchange), max(compute, exchange)
     if less == 0.0 or more > 1e300:
         return less + more
-    less, more = _rounded(less, KEEP_30), _rounded(more, KEEP_30)
-    powers = _rounded(1.0 + math.pow(less / more, overlap), KEEP_40)
-    together = more * math.pow(powers, 1.0 / overlap)
+    scale = 1.0
+    if abs(overlap * math.log2(more)) > ROOM_FOR_POWERS:
+        scale = math.ldexp(1.0, math.frexp(more)[1])
+    powers = math.pow(less / scale, overlap) + math.pow(more / scale, overlap)
+    together = scale * math.pow(powers, 1.0 / overlap)
     return min(max(together, compute, exchange), compute + exchange)
-
-
-def _rounded(number: float, factor: float) -> float:
-    """A number rounded to 53 − s binary digits by the factor `2^s + 1` (T. J. Dekker, 1971)."""
-    spread = number * factor
-    return spread - (spread - number)
 
 
 def iteration_seconds(

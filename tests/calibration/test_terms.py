@@ -63,8 +63,7 @@ def test_predictions_are_the_models_own(
     if not known:
         columns["gradient_mb"] = np.array([mb])
     expected = seconds_by_the_model(sum(placed), len(placed), min(placed), samples, mb, values)
-    # The model rounds the times that overlap to 30 binary digits, to be monotone to the last bit.
-    assert terms.ring_seconds(rings, columns)[0] == pytest.approx(expected, rel=1e-8)
+    assert terms.ring_seconds(rings, columns)[0] == pytest.approx(expected, rel=1e-12)
 
 
 @given(

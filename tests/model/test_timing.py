@@ -20,6 +20,7 @@ from rarmodel.model.timing import (
     iteration_seconds,
     latency_seconds,
     overlapped_seconds,
+    speed,
 )
 from rarmodel.schema import Cluster
 
@@ -45,8 +46,20 @@ def test_each_step_of_an_exchange_takes_the_latency() -> None:
 
 def test_exchange_and_compute_overlap_reduction_and_overhead_do_not() -> None:
     seconds = iteration_seconds(4e9, 1.0, 0.0, 0.5, 0.25, 3.0, 2.0)
-    assert seconds == pytest.approx(5.0 + 0.5 + 0.25, rel=2e-9)
+    assert seconds == pytest.approx(5.0 + 0.5 + 0.25, rel=1e-15)
     assert iteration_seconds(4e9, 1.0, 0.0, 0.0, 0.0, 3.0, MAX_OVERLAP) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(("compute", "exchange", "both"), [(30, 40, 50), (5, 12, 13), (8, 15, 17)])
+@pytest.mark.parametrize("unit", [1e-4, 1e-3, 1.0])
+def test_iterations_that_divide_a_slot_are_all_counted(
+    compute: int, exchange: int, both: int, unit: float
+) -> None:
+    seconds = iteration_seconds(
+        exchange * unit * 1e9, 1.0, 0.0, 0.0, 0.0, compute * unit, overlap=2.0
+    )
+    for many in (1, 7, 20, 3_600, 100_000):
+        assert speed(many * both * unit, seconds) == many
 
 
 @given(*(st.floats(0, 1e12) for _ in range(4)), st.floats(1e-3, 1e6))
@@ -64,7 +77,7 @@ def test_overlap_is_the_norm_of_compute_and_exchange(
     found = overlapped_seconds(compute, exchange, overlap)
     more = max(compute, exchange)
     ratio = min(compute, exchange) / more if more else 0.0
-    assert found == pytest.approx(more * (1.0 + ratio**overlap) ** (1.0 / overlap), rel=2e-9)
+    assert found == pytest.approx(more * (1.0 + ratio**overlap) ** (1.0 / overlap), rel=1e-14)
     assert more <= found <= compute + exchange
     assert found == overlapped_seconds(exchange, compute, overlap)
 

@@ -9,14 +9,14 @@ from .model_comparison import Errors, ModelComparison, ModelFit, compare_models
 from .nccl_tests import read_run
 from .published_tables import PublishedTable, is_published, read_published
 from .run import Message, Run
-from .term_comparison import (
+from .term_comparison import compare_terms
+from .term_results import (
     AcrossErrors,
     GroupErrors,
     HeldOut,
     TermComparison,
     TermConstant,
     TermErrors,
-    compare_terms,
 )
 
 __all__ = [

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
-from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.files import parse_instance
-from rarmodel.model.timing import MAX_OVERLAP
-from rarmodel.schema import Instance, StarNetwork
+from rarmodel.errors import InputError, Problem
 
 from . import terms
 from .published_tables import STEPS, PublishedTable, Step
 from .scoped_fit import Column, ScopedFit, fit_scoped
 from .term_questions import EVERYTHING, Asked, Term, asked_of, gradient_of
+from .term_results import (
+    RATES,
+    AcrossErrors,
+    GroupErrors,
+    HeldOut,
+    TermComparison,
+    TermConstant,
+    TermErrors,
+)
 
 EARNED = 0.01
 """Part of the mean held-out error by which a term must lower it to earn its place."""
@@ -27,277 +33,11 @@ _DIGITS = 6
 _UNSURE = 1.0
 """Standard error of a logarithm above which the rows do not determine a rate."""
 
-_RATES = (terms.WITHIN, terms.BETWEEN)
-_OF_CONTENTION = (terms.OVERHEAD, terms.LATENCY, terms.OVERLAP)
-_OF_CLUSTER = (*_RATES, *_OF_CONTENTION, terms.CARDS, terms.JOINED)
+_OF_CLUSTER = {
+    *RATES,
+    *(terms.OVERHEAD, terms.LATENCY, terms.OVERLAP, terms.CARDS, terms.JOINED),
+}
 _MAY_BE_0 = (terms.OVERHEAD, terms.LATENCY)
-
-
-@dataclass(frozen=True)
-class GroupErrors:
-    """Held-out errors of a group of rows.
-
-    Attributes
-    ----------
-    group
-        A cluster and a model, a cluster and a placement, or a job.
-    rows
-        Rows of the group that were left out once.
-    mean, worst
-        Mean and greatest absolute relative error.
-    """
-
-    group: str
-    rows: int
-    mean: float
-    worst: float
-
-
-@dataclass(frozen=True)
-class TermErrors:
-    """A term, and held-out errors with it.
-
-    Attributes
-    ----------
-    term
-        Name of the term; `(8)` for the model without terms.
-    mean
-        Mean absolute relative error of all rows, each predicted by constants fitted without its
-        part.
-    worst
-        The greatest.
-    groups
-        The errors by group.
-    earns
-        Whether the term lowered the mean by `EARNED` of it, and by `SURE` standard errors of the
-        difference, and was kept for the next ones.
-    """
-
-    term: str
-    mean: float
-    worst: float
-    groups: tuple[GroupErrors, ...]
-    earns: bool
-
-    @property
-    def mean_of_groups(self) -> float:
-        """The mean of the groups' means: a group counts the same however many rows it has."""
-        return math.fsum(one.mean for one in self.groups) / len(self.groups)
-
-    @property
-    def worst_group(self) -> GroupErrors:
-        """The group with the greatest mean."""
-        return max(self.groups, key=lambda one: one.mean)
-
-
-@dataclass(frozen=True)
-class AcrossErrors:
-    """Errors on a cluster of which only one model was measured by placement.
-
-    Attributes
-    ----------
-    cluster
-        The cluster.
-    measured
-        The model that was measured there by placement. Of the others only steps on one GPU were
-        fitted there; the sizes of their gradients are from the other clusters.
-    rows, mean, worst
-        Rows of the other models on several GPUs, and their mean and greatest error. The latency is
-        0: one model does not tell it from the rate.
-    without_terms
-        Their mean error without terms.
-    """
-
-    cluster: str
-    measured: str
-    rows: int
-    mean: float
-    worst: float
-    without_terms: float
-
-
-@dataclass(frozen=True)
-class TermConstant:
-    """A fitted constant.
-
-    Attributes
-    ----------
-    name
-        Name of the constant, as in an instance.
-    cluster, job
-        The cluster and the job that it belongs to; None for one of all.
-    value
-        Its value.
-    standard_error
-        Standard error; None for a whole number, and where there are too few rows.
-    """
-
-    name: str
-    cluster: str | None
-    job: str | None
-    value: float
-    standard_error: float | None
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """A row that was predicted by constants fitted without its part.
-
-    Attributes
-    ----------
-    line
-        Line of the file.
-    group
-        Its group.
-    measured, without_terms, predicted
-        Measured value, and its predictions without terms and with those that earn their place.
-    """
-
-    line: int
-    group: str
-    measured: float
-    without_terms: float
-    predicted: float
-
-
-@dataclass(frozen=True)
-class TermComparison:
-    """Terms of the model, one after another, on a table of measurements.
-
-    Attributes
-    ----------
-    source
-        The table.
-    layout
-        What the table has.
-    terms
-        The terms, in the order in which they were tried.
-    across
-        Errors across clusters; empty where a table does not tell them.
-    constants
-        Constants of the terms that earn their place, fitted to all rows.
-    rows
-        The rows that were held out.
-    tested
-        Errors on another table, by group; empty without one.
-    notes
-        Notes, one line each.
-    """
-
-    source: str
-    layout: str
-    terms: tuple[TermErrors, ...]
-    across: tuple[AcrossErrors, ...]
-    constants: tuple[TermConstant, ...]
-    rows: tuple[HeldOut, ...]
-    tested: tuple[GroupErrors, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def best(self) -> TermErrors:
-        """The errors with all terms that earn their place."""
-        return [one for one in self.terms if one.earns][-1]
-
-    @property
-    def verdicts(self) -> tuple[str, ...]:
-        """A sentence on each term: whether it earns its place."""
-        found = []
-        before = self.terms[0]
-        for one in self.terms[1:]:
-            change = f"the mean held-out error goes from {before.mean:.1%} to {one.mean:.1%}"
-            earns = "earns its place" if one.earns else "does not earn its place"
-            found.append(f"{one.term}: {earns}, {change}")
-            before = one if one.earns else before
-        return tuple(found)
-
-    def sections(self) -> dict[str, Any]:
-        """The constants as sections of an instance, and profiles of jobs.
-
-        With one cluster these are `cluster`, `contention` and `profiles`, else `clusters` has such
-        sections by name. Network cards, which belong to servers, are in `servers`.
-        """
-        shared: dict[str, dict[str, Any]] = {}
-        for one in self.constants:
-            if one.cluster is None and one.job is not None:
-                shared.setdefault(one.job, {})[one.name] = one.value
-        clusters: dict[str, dict[str, Any]] = {}
-        for one in self.constants:
-            if one.cluster is None:
-                continue
-            found = clusters.setdefault(one.cluster, {})
-            if one.job is None:
-                _put(found, one)
-            else:
-                profiles = found.setdefault("profiles", {})
-                profiles.setdefault(one.job, dict(shared.get(one.job, {})))[one.name] = one.value
-        if not clusters:
-            return {"profiles": shared} if shared else {}
-        return next(iter(clusters.values())) if len(clusters) == 1 else {"clusters": clusters}
-
-    def applied(self, instance: Instance) -> Instance:
-        """A copy of an instance with the constants of the table's one cluster.
-
-        Raises
-        ------
-        UsageError
-            If the table has no cluster, or several.
-        """
-        found = self.sections()
-        if "cluster" not in found and "contention" not in found:
-            why = "several clusters" if "clusters" in found else "no cluster"
-            raise UsageError(f"{self.source} has {why}; an instance takes constants of one")
-        data = instance.model_dump(mode="json", exclude_unset=True)
-        rates = dict(found.get("cluster", {}))
-        if not isinstance(instance.cluster.network, StarNetwork):
-            rates.pop("network", None)
-        data["cluster"].update(rates)
-        for server in data["cluster"]["servers"]:
-            server.update(found.get("servers", {}))
-        fitted = found.get("contention", {}).items()
-        data["contention"].update({name: one for name, one in fitted if name in _OF_CONTENTION})
-        return parse_instance(data, self.source)
-
-    def summary(self) -> dict[str, Any]:
-        """The whole result as plain data."""
-        return {
-            "source": self.source,
-            "layout": self.layout,
-            "terms": [
-                {
-                    "term": one.term,
-                    "mean": one.mean,
-                    "mean_of_groups": one.mean_of_groups,
-                    "worst": one.worst,
-                    "earns": one.earns,
-                    "groups": [asdict(group) for group in one.groups],
-                }
-                for one in self.terms
-            ],
-            "verdicts": list(self.verdicts),
-            "across": [asdict(one) for one in self.across],
-            "constants": [asdict(one) for one in self.constants],
-            "tested": [asdict(one) for one in self.tested],
-            "rows": [asdict(one) for one in self.rows],
-            "notes": list(self.notes),
-        }
-
-
-def _put(found: dict[str, Any], one: TermConstant) -> None:
-    """Put a constant of a cluster where an instance has it."""
-    if one.name == terms.BETWEEN:
-        found.setdefault("cluster", {})["network"] = {"kind": "star", "gbps": one.value}
-    elif one.name in _RATES:
-        found.setdefault("cluster", {})[one.name] = one.value
-    elif one.name in _OF_CONTENTION:
-        value = min(one.value, MAX_OVERLAP) if one.name == terms.OVERLAP else one.value
-        found.setdefault("contention", _paper())[one.name] = value
-    elif one.name == terms.CARDS:
-        found.setdefault("servers", {})[one.name] = int(one.value)
-
-
-def _paper() -> dict[str, Any]:
-    """The numbers of contention that no such table tells: without any loss."""
-    return {"concurrency": 1.0, "degradation": {"kind": "linear", "alpha": 0.0}}
 
 
 def compare_terms(
@@ -421,7 +161,7 @@ def _constants(
         labels = one.labels
         values = zip(labels, best.values[one.name], best.errors[one.name], strict=True)
         for label, value, error in values:
-            if one.name in _RATES and error > _UNSURE * value:
+            if one.name in RATES and error > _UNSURE * value:
                 continue
             idle = one.name in _MAY_BE_0 and not value > error
             yield made(one.name, label, 0.0 if idle else value, None if np.isinf(error) else error)

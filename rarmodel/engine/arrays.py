@@ -35,10 +35,10 @@ UNKNOWN = -1.0
 NORM_PARTS = 1024
 """Parts of a second in `Arrays.norm`."""
 
-BY_COUNT, BY_LOAD, BY_CLASS, BY_RING = range(4)
+BY_COUNT, BY_LOAD, BY_RING, BY_CLASS, BY_RING_AND_CLASS = range(5)
 """How rings share a link: equally, by their number; by the load of the others, where all links have
-one rate; the same where a link has several loads, one for each sensitivity of rings; by these
-loads, where each ring must look at the rate of each of its links."""
+one rate; by this load, where each ring must look at the rate of each of its links. The last two are
+the same as the two before where a link has several loads, one for each sensitivity of rings."""
 NOW, SETTLED = range(2)
 """Rows of `State.load`."""
 ROOM = 2.0**52
@@ -90,7 +90,7 @@ LINK = np.dtype(
     ],
     align=True,
 )
-"""State of a link. A share is in Gbit/s BY_COUNT, and `ROOM − load` BY_LOAD."""
+"""State of a link. A share is in Gbit/s BY_COUNT, and `ROOM − load` with one class."""
 
 MEMBER = np.dtype([("link", np.uint32), ("at", np.uint32)])
 """A ring uses a link: which one, and the place of the ring in the link's row."""
@@ -142,7 +142,7 @@ class Arrays(NamedTuple):
     """Bandwidth in Gbit/s that each ring gets of a link, by the number of rings on it; unless
     rings are alike, the most that a ring can get beside so many."""
     sharing: int
-    """BY_COUNT, BY_LOAD, BY_CLASS or BY_RING."""
+    """BY_COUNT, BY_LOAD, and so on."""
     concurrency: float
     """ξ1."""
     alpha: float
@@ -195,7 +195,7 @@ class State(NamedTuple):
     """(jobs × classes) Unless rings are alike: what each ring on links counts there."""
     load: Ints
     """(2, links × classes) Unless rings are alike: the sum of what the rings on each link count,
-    NOW; and BY_CLASS and BY_RING, when speeds were last right, SETTLED."""
+    NOW; and with several classes, when speeds were last right, SETTLED."""
     known: Records
     """(jobs) of `KNOWN`, where exchange and passes overlap: powers are not taken once more."""
     reach: Floats
@@ -260,9 +260,9 @@ def _sharing(instance: Instance) -> int:
     if sharing_rule(instance.contention).equal_weights:
         return BY_COUNT
     rates = {link.gbps for link in topology(instance.cluster).links}
-    if len(rates) != 1:
-        return BY_RING
-    return BY_LOAD if len(sensitivities(instance)) == 1 else BY_CLASS
+    if len(sensitivities(instance)) == 1:
+        return BY_LOAD if len(rates) == 1 else BY_RING
+    return BY_CLASS if len(rates) == 1 else BY_RING_AND_CLASS
 
 
 def _norm(overlap: float) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 
 from rarmodel.schema.base import BILLION
 
-from .arrays import BY_CLASS, BY_RING, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
+from .arrays import BY_CLASS, BY_RING_AND_CLASS, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
     exchange_seconds,
@@ -83,6 +83,11 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
         elif own < 0:
             own = felt_units(duty, -1 - own)
         state.duty[job * arrays.classes + column] = own
+    if arrays.classes == 1:
+        own = state.duty[job]
+        for number in range(first, first + ring.links):
+            state.load[NOW, state.members[number].link] += own
+        return
     for number in range(first, first + ring.links):
         index = state.members[number].link
         for column in range(arrays.classes):
@@ -93,6 +98,9 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
 @_inner
 def unload_link(arrays: Arrays, state: State, job: int, link: int) -> None:
     """Take what a ring counts off the load of a link."""
+    if arrays.classes == 1:
+        state.load[NOW, link] -= state.duty[job]
+        return
     for column in range(arrays.classes):
         own = state.duty[job * arrays.classes + column]
         state.load[NOW, link * arrays.classes + column] -= own
@@ -101,6 +109,8 @@ def unload_link(arrays: Arrays, state: State, job: int, link: int) -> None:
 @_inner
 def column_of(arrays: Arrays, state: State, job: int) -> int:
     """The class of a job's ring."""
+    if arrays.classes == 1:
+        return 0
     return int(arrays.modes[state.rings[job].mode].column)
 
 
@@ -136,8 +146,33 @@ def note(state: State, job: int, before: float, after: float, changed: int) -> i
 
 
 @_inner
-def note_by_ring(arrays: Arrays, state: State, index: int, changed: int) -> int:
-    """Note the rings of a link whose loads have changed, BY_CLASS and BY_RING; see `note`.
+def note_by_ring(
+    arrays: Arrays, state: State, index: int, before: float, after: float, changed: int
+) -> int:
+    """Note the rings of a link whose share has changed, BY_RING; see `note`."""
+    link = state.links[index]
+    for at in range(link.row, link.row + link.rings):
+        job = state.row[at].job
+        own = state.duty[job]
+        was = share(arrays, index, int(ROOM - before) - own)
+        becomes = share(arrays, index, int(ROOM - after) - own)
+        changed = note(state, job, was, becomes, changed)
+    return changed
+
+
+@_inner
+def bandwidth_by_ring(arrays: Arrays, state: State, job: int) -> float:
+    """The least share of a ring on its links in Gbit/s, BY_RING."""
+    first, own, least = arrays.member_at[job], state.duty[job], np.inf
+    for number in range(first, first + state.rings[job].links):
+        link = state.members[number].link
+        least = min(least, share(arrays, link, state.load[NOW, link] - own))
+    return float(least)
+
+
+@_inner
+def note_by_class(arrays: Arrays, state: State, index: int, changed: int) -> int:
+    """Note the rings of a link whose loads have changed, with several classes; see `note`.
 
     A ring compares the loads of its own class, as what it counts itself does not change.
     """
@@ -156,7 +191,7 @@ def note_by_ring(arrays: Arrays, state: State, index: int, changed: int) -> int:
         before, after = ROOM - state.load[SETTLED, place], ROOM - state.load[NOW, place]
         if before == after:
             continue
-        if arrays.sharing == BY_RING:
+        if arrays.sharing == BY_RING_AND_CLASS:
             before = share_of(arrays, state, job, index, before)
             after = share_of(arrays, state, job, index, after)
         changed = note(state, job, before, after, changed)
@@ -166,13 +201,13 @@ def note_by_ring(arrays: Arrays, state: State, index: int, changed: int) -> int:
 
 
 @_inner
-def least_by_ring(arrays: Arrays, state: State, job: int) -> float:
-    """The least share of a ring on its links: in Gbit/s BY_RING, and `ROOM − load` BY_CLASS."""
+def least_by_class(arrays: Arrays, state: State, job: int) -> float:
+    """The least share of a ring on its links with several classes: BY_CLASS as `ROOM − load`."""
     first, least, column = arrays.member_at[job], np.inf, column_of(arrays, state, job)
     for number in range(first, first + state.rings[job].links):
         link = state.members[number].link
         room = ROOM - state.load[NOW, link * arrays.classes + column]
-        if arrays.sharing == BY_RING:
+        if arrays.sharing == BY_RING_AND_CLASS:
             room = share_of(arrays, state, job, link, room)
         least = min(least, room)
     return float(least)

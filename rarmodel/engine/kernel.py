@@ -21,6 +21,7 @@ import numpy as np
 from .arrays import (
     BY_CLASS,
     BY_COUNT,
+    BY_LOAD,
     BY_RING,
     NEVER,
     NOW,
@@ -33,9 +34,11 @@ from .arrays import (
 )
 from .compilation import compiled
 from .duties import (
-    least_by_ring,
+    bandwidth_by_ring,
+    least_by_class,
     load_links,
     note,
+    note_by_class,
     note_by_ring,
     share_of,
     unload_link,
@@ -209,7 +212,7 @@ def _settle(arrays: Arrays, state: State) -> None:
         link = state.links[index]
         link.changed = 0
         if arrays.sharing >= BY_CLASS:
-            rings = note_by_ring(arrays, state, index, rings)
+            rings = note_by_class(arrays, state, index, rings)
             continue
         before = link.share
         if arrays.sharing == BY_COUNT:
@@ -218,6 +221,9 @@ def _settle(arrays: Arrays, state: State) -> None:
             link.share = ROOM - state.load[NOW, index]
         after = link.share
         if before == after:
+            continue
+        if arrays.sharing == BY_RING:
+            rings = note_by_ring(arrays, state, index, before, after, rings)
             continue
         for at in range(link.row, link.row + link.rings):
             rings = note(state, state.row[at].job, before, after, rings)
@@ -235,8 +241,10 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
             ring.finish = now + arrays.packed[ring.mode]
             _heap_place(state, index)
         return
-    if ring.bandwidth == UNKNOWN and arrays.sharing >= BY_CLASS:
-        ring.bandwidth = least_by_ring(arrays, state, index)
+    if ring.bandwidth == UNKNOWN and arrays.sharing == BY_RING:
+        ring.bandwidth = bandwidth_by_ring(arrays, state, index)
+    elif ring.bandwidth == UNKNOWN and arrays.sharing >= BY_CLASS:
+        ring.bandwidth = least_by_class(arrays, state, index)
     elif ring.bandwidth == UNKNOWN:
         first = arrays.member_at[index]
         bandwidth = state.links[state.members[first].link].share
@@ -274,7 +282,7 @@ def speed_at(arrays: Arrays, state: State, job: int, gbps: float) -> int:
 def settled_gbps(arrays: Arrays, state: State, job: int) -> float:
     """What links left a ring on them in Gbit/s when speeds were last right."""
     settled = state.rings[job].settled
-    if BY_COUNT < arrays.sharing < BY_RING:
+    if arrays.sharing in (BY_LOAD, BY_CLASS):
         return share_of(arrays, state, job, 0, settled)
     return float(settled)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .api.formulating import relax as relax
     from .api.inputs import calibrate as calibrate
     from .api.inputs import compare_models as compare_models
+    from .api.inputs import compare_terms as compare_terms
     from .api.inputs import generate as generate
     from .api.inputs import import_trace as import_trace
     from .api.library_listing import describe as describe

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -31,6 +32,21 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
         gc.collect()
         gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Beside the slowest tests, the slowest files: time also goes where many tests are short."""
+    most = terminalreporter.config.getoption("durations")
+    if not most:
+        return
+    seconds = Counter[str]()
+    for reports in terminalreporter.stats.values():
+        for one in reports:
+            if isinstance(one, pytest.TestReport):
+                seconds[one.nodeid.partition("::")[0]] += one.duration
+    terminalreporter.section(f"slowest {most} files")
+    for name, taken in seconds.most_common(most):
+        terminalreporter.write_line(f"{taken:.2f}s {name}")
 
 
 @pytest.fixture

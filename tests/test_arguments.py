@@ -30,6 +30,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "check": {"instance": "two-servers", "certificate": rarmodel.certificate(TWO, RESULT)},
     "compare": {"instances": "two-servers"},
     "compare_models": {"table": []},
+    "compare_terms": {"table": "table.csv"},
     "describe": {"instance": "two-servers"},
     "formulate": {"instance": "two-servers", "formulation": "time-indexed"},
     "generate": {},

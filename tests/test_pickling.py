@@ -71,6 +71,7 @@ RETURNED: dict[str, Callable[[Path], Any]] = {
     "compare_models": lambda _: rarmodel.compare_models(
         EXAMPLES / "testbed.csv", instance="two-servers"
     ),
+    "compare_terms": lambda _: rarmodel.compare_terms(EXAMPLES / "pairs.csv"),
     "describe": lambda _: rarmodel.describe("two-servers"),
     "formulate": lambda _: rarmodel.formulate("two-servers", "time-indexed"),
     "generate": lambda _: rarmodel.generate("wide", jobs=5),

@@ -22,7 +22,7 @@ from .alternatives import Tried, WhatIf
 from .arguments import asked
 from .draws import draws_of
 from .sources import Source
-from .ways_to_answer import way_to_answer
+from .ways_to_answer import Question, way_to_answer
 
 if TYPE_CHECKING:
     from rarmodel import online
@@ -133,7 +133,7 @@ def what_if(
             each(title, number, len(runs))
         draw, before = drawn[k]
         answer = way.answer(
-            every[i], made[k][i], seed=draw.seed, title=title, progress=progress, played=played
+            Question(every[i], made[k][i], draw.seed, title, progress=progress, played=played)
         )
         if answer.outcome.stopped == INTERRUPTED:
             break

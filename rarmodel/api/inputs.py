@@ -15,6 +15,7 @@ from rarmodel.schema import Instance
 from .arguments import (
     asked_to_calibrate,
     asked_to_compare_models,
+    asked_to_compare_terms,
     asked_to_generate,
     asked_to_import,
 )
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         Measurements,
         ModelComparison,
         Rates,
+        TermComparison,
     )
     from rarmodel.workloads import Imported
 
@@ -262,6 +264,59 @@ def compare_models(
         known = known.over(load_instance(instance))
     return calibration.compare_models(
         _measurements(table, _most(max_size_mb)), rates=known, given=contention, seed=seed
+    )
+
+
+def is_published(source: str, max_size_mb: float | None = None) -> bool:
+    """Whether a file is a table in a published layout, for `compare_terms`."""
+    from rarmodel import calibration  # noqa: PLC0415 - few need it
+
+    return calibration.is_published(source, _most(max_size_mb))
+
+
+@asked_to_compare_terms
+def compare_terms(
+    table: str | os.PathLike[str],
+    *,
+    test: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    max_size_mb: float | None = None,
+) -> TermComparison:
+    """Say which terms of the model earn their place on measured GPUs, and fit their constants.
+
+    Parameters
+    ----------
+    table
+        A CSV file in a published layout: step times by placement (`cluster`, `model`,
+        `gpus_by_server`, `batch_per_gpu`, `step_seconds`), all-reduces (`cluster`, `gpus`,
+        `gpus_by_server`, `bytes`, `median_ms`) or pairs of jobs (`job (model,gpus,servers)`,
+        `beside`, `throughput_ratio`).
+    test
+        Another table of the same layout, which the fitted constants predict.
+    seed
+        Seed of the draw of the parts of the cross-validation.
+    max_size_mb
+        Greatest size in MB of each table, unzipped; 512 by default.
+
+    Returns
+    -------
+    TermComparison
+        Held-out errors term by term, and the constants of the terms that earn their place.
+
+    Raises
+    ------
+    InputError
+        If a table is malformed or too small.
+    UsageError
+        If an option is out of its range.
+    """
+    from rarmodel import calibration  # noqa: PLC0415 - few need it
+
+    most = _most(max_size_mb)
+    return calibration.compare_terms(
+        calibration.read_published(os.fspath(table), most),
+        test=None if test is None else calibration.read_published(os.fspath(test), most),
+        seed=seed,
     )
 
 

@@ -27,6 +27,29 @@ Played = Callable[[str, "online.Progress"], None]
 """Takes the title of a simulation, and how far it is."""
 
 
+class Question(NamedTuple):
+    """An alternative on an instance.
+
+    Attributes
+    ----------
+    alternative, instance
+        The alternative, and the instance with its changes.
+    seed
+        Seed of the run.
+    title
+        What the run is called while it goes on.
+    progress, played
+        Told of a solve, and of a simulation, while it goes on.
+    """
+
+    alternative: Alternative
+    instance: Instance
+    seed: int
+    title: str
+    progress: Reported | None = None
+    played: Played | None = None
+
+
 class Answer(NamedTuple):
     """What came of an alternative on an instance."""
 
@@ -47,16 +70,7 @@ class Way(Protocol):
         """Why it does not take an instance, in a line; None if it does."""
         ...
 
-    def answer(
-        self,
-        alternative: Alternative,
-        instance: Instance,
-        *,
-        seed: int,
-        title: str,
-        progress: Reported | None,
-        played: Played | None,
-    ) -> Answer:
+    def answer(self, question: Question) -> Answer:
         """What comes of an alternative."""
         ...
 
@@ -83,23 +97,15 @@ class Simulated:
 
         return unsuitable(instance, self._policy(alternative))
 
-    def answer(
-        self,
-        alternative: Alternative,
-        instance: Instance,
-        *,
-        seed: int,
-        title: str,
-        progress: Reported | None,
-        played: Played | None,
-    ) -> Answer:
+    def answer(self, question: Question) -> Answer:
         """The simulation of an alternative."""
+        alternative, played = question.alternative, question.played
         found = simulate(
-            instance,
+            question.instance,
             self._policy(alternative),
             placement=alternative.part("placement") or self.placement,
-            seed=seed,
-            progress=None if played is None else lambda _, how_far: played(title, how_far),
+            seed=question.seed,
+            progress=None if played is None else lambda _, far: played(question.title, far),
         )
         return Answer(found, of_simulation(found), found.notes)
 
@@ -125,25 +131,16 @@ class Solved:
         method = self._method(alternative)
         return unhandled(instance, handled(method), method.name) or None
 
-    def answer(
-        self,
-        alternative: Alternative,
-        instance: Instance,
-        *,
-        seed: int,
-        title: str,
-        progress: Reported | None,
-        played: Played | None,
-    ) -> Answer:
+    def answer(self, question: Question) -> Answer:
         """The solve of an alternative."""
         found = solve(
-            instance,
-            method=self._method(alternative),
-            seed=seed,
-            progress=progress,
+            question.instance,
+            method=self._method(question.alternative),
+            seed=question.seed,
+            progress=question.progress,
             **self.limits,
         )
-        return Answer(found, of_result(instance, found))
+        return Answer(found, of_result(question.instance, found))
 
 
 def way_to_answer(

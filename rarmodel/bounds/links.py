@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, fsum
 
-from rarmodel.model import best_share, least_slots_by_placement, plain_pace, topology
+from rarmodel.model import best_share, least_slots_by_placement, paces_of, topology
 from rarmodel.model.features import GPU_TYPES, PREEMPTION
 from rarmodel.model.objectives import Objective, Value
 from rarmodel.schema import Instance
@@ -40,9 +40,11 @@ def _taken(instance: Instance) -> dict[int, Fraction]:
     cluster = instance.cluster
     largest = cluster.largest_server
     wide = [
-        (j, plain_pace(instance, j), least.fewest_servers)
-        for j, least in enumerate(least_slots_by_placement(instance))
-        if instance.jobs[j].size > largest and least.fewest_servers is not None
+        (j, paces_of(instance, job)[job.size, None], least.fewest_servers)
+        for j, (job, least) in enumerate(
+            zip(instance.jobs, least_slots_by_placement(instance), strict=True)
+        )
+        if job.size > largest and least.fewest_servers is not None
     ]
     if not wide:
         return {}

@@ -7,26 +7,46 @@ from .measurement import Measurement
 from .measurement_table import Measurements, made_measurements, read_measurements
 from .model_comparison import Errors, ModelComparison, ModelFit, compare_models
 from .nccl_tests import read_run
+from .published_tables import PublishedTable, is_published, read_published
 from .run import Message, Run
+from .term_comparison import (
+    AcrossErrors,
+    GroupErrors,
+    HeldOut,
+    TermComparison,
+    TermConstant,
+    TermErrors,
+    compare_terms,
+)
 
 __all__ = [
     "DEFAULT_SPAN",
+    "AcrossErrors",
     "Bandwidth",
     "Calibration",
     "Errors",
+    "GroupErrors",
+    "HeldOut",
     "Measurement",
     "Measurements",
     "Message",
     "ModelComparison",
     "ModelFit",
     "Parameter",
+    "PublishedTable",
     "Rates",
     "Residual",
     "Run",
+    "TermComparison",
+    "TermConstant",
+    "TermErrors",
     "bandwidths",
     "calibrate",
     "compare_models",
+    "compare_terms",
+    "is_published",
     "made_measurements",
     "read_measurements",
+    "read_published",
     "read_run",
 ]

@@ -18,6 +18,7 @@ from rarmodel.workloads.table_cells import NONE
 from rarmodel.workloads.trace_table import Row, Table, open_table
 
 from .measurement import Measurement
+from .published_tables import layout_of
 
 COLUMNS = tuple(Measurement.model_fields)
 """All possible columns of a table."""
@@ -65,6 +66,9 @@ def read_measurements(source: str, max_mb: float = MAX_MB) -> Measurements:
     """
     with open_table(source, "a table with a row for each measurement", max_mb) as table:
         header = table.first
+        if layout := layout_of(header):
+            message = f"{layout.name}, in a published layout; calibrate reads these from a file"
+            raise InputError([Problem(f"line {table.line}", message)], table.source)
         if problems := _problems_of_header(header, f"line {table.line}"):
             raise InputError(problems, table.source)
         rows, problems = _rows(table)

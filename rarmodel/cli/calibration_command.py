@@ -16,7 +16,8 @@ from .output_files import check_output, write_json, write_picture
 from .terminal import answer, answer_json, say, show
 
 if TYPE_CHECKING:
-    from rarmodel.calibration import Calibration
+    from rarmodel.calibration import Calibration, TermComparison
+    from rarmodel.schema import Instance
 
 
 @click.command()
@@ -63,6 +64,11 @@ if TYPE_CHECKING:
     help="Fit the constants of each model of contention to one part of TABLE, and show its errors "
     "on the rest.",
 )
+@click.option(
+    "--test",
+    metavar="FILE",
+    help="Another table in the same published layout, which the fitted constants predict.",
+)
 @SEED
 @MAX_SIZE
 @JSON
@@ -77,10 +83,16 @@ def calibrate(
     plot: str | None,
     output: str | None,
     compare_models: bool,  # noqa: FBT001
+    test: str | None,
     seed: int,
     as_json: bool,  # noqa: FBT001
 ) -> int:
-    """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests."""
+    """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests.
+
+    TABLE may also have a published layout: step times by placement, all-reduces, or pairs of jobs.
+    Then the terms of the model are added one after another, and those that lower the held-out error
+    are fitted.
+    """
     from rarmodel import files  # noqa: PLC0415
     from rarmodel.api import inputs, sources  # noqa: PLC0415
 
@@ -94,6 +106,14 @@ def calibrate(
     _, rates = merged("--cluster", cluster)
     _, constants = merged("--contention", contention)
     model = constants.pop("model", None)
+    if table is not None and inputs.is_published(table, max_size_mb):
+        if nccl_tests or message_mb or rates or constants or model:
+            others = "--nccl-tests, --message-mb, --cluster and --contention"
+            raise UsageError(f"{table} has a published layout, which goes without {others}")
+        compared = inputs.compare_terms(table, test=test, seed=seed, max_size_mb=max_size_mb)
+        return _terms(compared, base, output, plot, as_json=as_json)
+    if test is not None:
+        raise UsageError("--test needs TABLE in a published layout")
     known: dict[str, Any] = {
         "instance": base,
         "rates": rates,
@@ -104,15 +124,15 @@ def calibrate(
         if table is None or nccl_tests or message_mb or model or output is not None:
             others = "--nccl-tests, --message-mb, --contention model=… and --output"
             raise UsageError(f"--compare-models needs TABLE, and goes without {others}")
-        compared = inputs.compare_models(table, seed=seed, **known)
+        models = inputs.compare_models(table, seed=seed, **known)
         if plot is not None:
             from rarmodel.drawing import models_chart  # noqa: PLC0415 - an extra
 
-            _write_picture(plot, models_chart(compared))
+            _write_picture(plot, models_chart(models))
         if as_json:
-            answer_json(compared.summary())
+            answer_json(models.summary())
         else:
-            show(tables.models(compared))
+            show(tables.models(models))
         return 0
     found = inputs.calibrate(
         table, nccl_tests=nccl_tests, message_mb=message_mb, model=model, **known
@@ -132,6 +152,46 @@ def calibrate(
         answer_json(found.summary())
     elif output != "-":
         _print(found)
+    return 0
+
+
+def _terms(
+    compared: TermComparison,
+    base: Instance | None,
+    output: str | None,
+    plot: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Write and print what a table in a published layout says about the terms of the model."""
+    from rarmodel import files  # noqa: PLC0415
+
+    from . import term_tables as tables  # noqa: PLC0415
+
+    if output is not None:
+        text = files.format_json(compared.sections()) + "\n"
+        if base is not None:
+            text = files.to_json(compared.applied(base))
+        write_json(text, output, "constants" if base is None else "instance")
+    if plot is not None:
+        from rarmodel.drawing import terms_chart  # noqa: PLC0415 - an extra
+
+        _write_picture(plot, terms_chart(compared))
+    for note in compared.notes:
+        say(one_line(f"note: {note}"))
+    if as_json:
+        answer_json(compared.summary())
+    elif output != "-":
+        parts = [tables.constants(compared), tables.groups(compared)]
+        if compared.across:
+            parts.append(tables.across(compared))
+        if compared.tested:
+            parts.append(tables.tested(compared))
+        for part in (*parts, tables.terms(compared)):
+            show(part)
+            answer("")
+        for sentence in compared.verdicts:
+            answer(one_line(sentence))
     return 0
 
 

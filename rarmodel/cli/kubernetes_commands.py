@@ -8,8 +8,9 @@ import rich_click as click
 
 from rarmodel.defaults import DEFAULT_METHOD, SEARCH_SECONDS
 
+from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
-from .named_numbers import RATES, merged, named_option
+from .named_numbers import merged
 from .options import (
     INSTANCE,
     JSON,
@@ -20,10 +21,9 @@ from .options import (
     THREADS,
     objective_option,
 )
-from .output_files import check_output, write_json
-from .terminal import answer_json, progress, say, show, show_text
-
-FINE, UNSOLVED = 0, 1
+from .output_files import check_output
+from .queue_readings import OUTPUT, RATES_OF_CLUSTER, answer_reading, default_seconds_option
+from .terminal import answer_json, progress, show, show_text
 
 
 @click.group(no_args_is_help=False)
@@ -65,22 +65,10 @@ def kubernetes() -> None:
     help="Model that a job without profile trains; none if such jobs exchange nothing.",
 )
 @SLOT_LENGTH
-@click.option(
-    "--default-seconds",
-    type=POSITIVE,
-    metavar="SECONDS",
-    default=86_400.0,
-    show_default=True,
-    help="Duration of a job without profile and time limit.",
-)
-@named_option(
-    "--cluster",
-    "Rates of the cluster",
-    RATES,
-    file="rates and contention, such as `rarmodel calibrate` writes",
-)
+@default_seconds_option("profile and time limit")
+@RATES_OF_CLUSTER
 @objective_option("Objective of the instance")
-@click.option("--output", metavar="FILE", help="Write the instance to this file; - for stdout.")
+@OUTPUT
 @JSON
 def read(
     source: str,
@@ -92,7 +80,6 @@ def read(
     **options: Any,
 ) -> int:
     """Read a cluster as an instance, and say how each object was used."""
-    from rarmodel import files  # noqa: PLC0415
     from rarmodel import kubernetes as room  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
@@ -107,13 +94,7 @@ def read(
         rates=rates,
         **options,
     )
-    if output is not None:
-        write_json(files.to_json(reading.instance), output, "instance")
-    if as_json:
-        answer_json(reading.summary())
-    else:
-        for line in reading.lines():
-            (say if output == "-" else show_text)(line)
+    answer_reading(reading, output, as_json=as_json)
     return FINE
 
 

@@ -138,6 +138,17 @@ def together(*options: Callable[..., Any]) -> Callable[..., Any]:
     return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
 
 
+def iterations_option(same: str) -> Callable[..., Any]:
+    """Add the option that ends search after some iterations, and so always with the same answer."""
+    return click.option(
+        "--iterations",
+        type=Whole(1),
+        metavar="N",
+        help="Stop search after N iterations. The same seed and threads then give the same "
+        f"{same}.",
+    )
+
+
 HORIZON = click.option(
     "--horizon",
     type=Whole(1),

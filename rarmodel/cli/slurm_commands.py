@@ -12,8 +12,9 @@ import rich_click as click
 from rarmodel.defaults import SEARCH_SECONDS
 from rarmodel.errors import UsageError, one_line
 
+from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
-from .named_numbers import RATES, merged, named_option
+from .named_numbers import merged
 from .number_types import Number, Whole
 from .options import (
     JSON,
@@ -22,10 +23,12 @@ from .options import (
     SEVERAL,
     SLOT_LENGTH,
     THREADS,
+    iterations_option,
     objective_option,
     together,
 )
 from .output_files import check_output, picture_kind, say_written, write_json
+from .queue_readings import OUTPUT, RATES_OF_CLUSTER, answer_reading, default_seconds_option
 from .report_commands import FORMS
 from .terminal import (
     answer,
@@ -42,7 +45,7 @@ from .terminal import (
 if TYPE_CHECKING:
     from rarmodel.slurm import Applied, Plan
 
-FINE, UNSOLVED = 0, 1
+
 CHOICES = (
     *("partition", "profiles", "cluster", "slot_seconds", "default_seconds"),
     *("whose", "named", "operator", "gpu_speeds"),
@@ -85,20 +88,8 @@ READING = together(
         help="You are an operator of Slurm: plan and change the jobs of other users too.",
     ),
     SLOT_LENGTH,
-    click.option(
-        "--default-seconds",
-        type=POSITIVE,
-        metavar="SECONDS",
-        default=86_400.0,
-        show_default=True,
-        help="Duration of a job without profile, earlier runs and time limit.",
-    ),
-    named_option(
-        "--cluster",
-        "Rates of the cluster",
-        RATES,
-        file="rates and contention, such as `rarmodel calibrate` writes",
-    ),
+    default_seconds_option("profile, earlier runs and time limit"),
+    RATES_OF_CLUSTER,
     click.option(
         "--gpu-speed",
         "gpu_speeds",
@@ -124,12 +115,7 @@ SOLVING = together(
         metavar="SECONDS",
         help=f"Stop after this time with the best plan so far. By default {SEARCH_SECONDS:g} s.",
     ),
-    click.option(
-        "--iterations",
-        type=Whole(1),
-        metavar="N",
-        help="Stop search after N iterations. The same seed and threads then give the same plan.",
-    ),
+    iterations_option("plan"),
     SEED,
     THREADS,
 )
@@ -171,7 +157,7 @@ def slurm() -> None:
 )
 @READING
 @objective_option("Objective of the instance")
-@click.option("--output", metavar="FILE", help="Write the instance to this file; - for stdout.")
+@OUTPUT
 @JSON
 def read(
     source: str | None,
@@ -182,18 +168,11 @@ def read(
     **options: Any,
 ) -> int:
     """Read the queue as an instance, and say how each job was used."""
-    from rarmodel import files  # noqa: PLC0415
     from rarmodel import slurm as room  # noqa: PLC0415
 
     check_output(output, as_json=as_json)
     reading = room.read(source, record_to=record_to, objective=objective, **_choices(options))
-    if output is not None:
-        write_json(files.to_json(reading.instance), output, "instance")
-    if as_json:
-        answer_json(reading.summary())
-    else:
-        for line in reading.lines():
-            (say if output == "-" else show_text)(line)
+    answer_reading(reading, output, as_json=as_json)
     return FINE
 
 

@@ -22,6 +22,7 @@ from .options import (
     SOLVER_OPTIONS,
     START,
     horizon_instead,
+    iterations_option,
     limits,
     scheduler_option,
 )
@@ -62,12 +63,7 @@ from .terminal import answer_json, progress, say, show_lines
     help="Stop after this time with the best schedule so far. By default there is no limit, but "
     f"search alone stops after {SEARCH_SECONDS:g} s.",
 )
-@click.option(
-    "--iterations",
-    type=Whole(1),
-    metavar="N",
-    help="Stop search after N iterations. The same seed and threads then give the same schedule.",
-)
+@iterations_option("schedule")
 @click.option(
     "--patience",
     type=Whole(1),

@@ -12,7 +12,15 @@ from rarmodel.errors import one_line
 from .commands import FINE, UNSOLVED
 from .input_files import share_stdin
 from .number_types import Whole
-from .options import JSON, OBJECTIVE, POSITIVE, SEED, SEVERAL, THREADS
+from .options import (
+    JSON,
+    OBJECTIVE,
+    POSITIVE,
+    SEED,
+    SEVERAL,
+    THREADS,
+    iterations_option,
+)
 from .output_files import (
     check_output,
     check_rows,
@@ -68,12 +76,7 @@ PAGE = ".html"
     help="Stop each solve after this time, in seconds, with the best schedule so far. By default "
     "10 with search.",
 )
-@click.option(
-    "--iterations",
-    type=Whole(1),
-    metavar="N",
-    help="Stop each search after so many iterations instead of a time.",
-)
+@iterations_option("figures")
 @click.option(
     "--seeds",
     type=Whole(1),

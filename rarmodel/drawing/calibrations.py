@@ -13,7 +13,7 @@ from .colours import lines_of
 from .style import finished, rows, shade
 
 if TYPE_CHECKING:
-    from rarmodel.calibration import Calibration, ModelComparison, Residual
+    from rarmodel.calibration import Calibration, HeldOut, ModelComparison, Residual
 
 UNITS = {
     "iteration_ms": "time of an iteration, ms",
@@ -26,7 +26,7 @@ HEIGHT_OF_MODEL = 200
 MODELS_IN_ROW = 4
 NAMED = 24
 """Most rows that the axis names."""
-Groups = Mapping[str, Sequence["Residual"]]
+Groups = Mapping[str, Sequence["Residual"]] | Mapping[str, Sequence["HeldOut"]]
 
 
 def calibration_chart(calibration: Calibration) -> alt.VConcatChart:
@@ -42,7 +42,7 @@ def calibration_chart(calibration: Calibration) -> alt.VConcatChart:
         groups.setdefault(residual.quantity, []).append(residual)
     pairs = [
         alt.hconcat(
-            _against(UNITS[quantity], _by_label(residuals), "predicted against measured", WIDTH),
+            against(UNITS[quantity], _by_label(residuals), "predicted against measured", WIDTH),
             _errors(residuals),
         ).resolve_scale(color="independent")
         for quantity, residuals in groups.items()
@@ -59,7 +59,7 @@ def models_chart(comparison: ModelComparison) -> alt.VConcatChart:
         The comparison.
     """
     charts = [
-        _against(
+        against(
             UNITS[one.tested[0].quantity],
             {FIT: one.fitted, TEST: one.tested},
             [one.model, f"{one.test.mean:.0%}, worst {one.test.worst:.0%}"],
@@ -75,7 +75,7 @@ def models_chart(comparison: ModelComparison) -> alt.VConcatChart:
     return finished(alt.vconcat(*lines))
 
 
-def _against(
+def against(
     unit: str, groups: Groups, title: str | list[str], width: int, height: int = HEIGHT
 ) -> alt.LayerChart:
     """Predicted against measured times, by label; they are equal on the line."""

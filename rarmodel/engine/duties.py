@@ -16,6 +16,8 @@ from functools import partial
 
 import numpy as np
 
+from rarmodel.schema.base import BILLION
+
 from .arrays import BY_RING, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
@@ -28,6 +30,9 @@ from .formulas import (
 )
 
 _inner = partial(compiled, inner=True)
+
+PLAIN = -1 - BILLION
+"""In `Arrays.felt`: the ring counts its duty, as the sensitivity is 1."""
 
 
 @_inner
@@ -73,7 +78,9 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
     duty = _duty_alone(arrays, state, job, gbps)
     for column in range(arrays.classes):
         own = arrays.felt[job * arrays.classes + column]
-        if own < 0:
+        if own == PLAIN:
+            own = duty
+        elif own < 0:
             own = felt_units(duty, -1 - own)
         state.duty[job * arrays.classes + column] = own
         for number in range(first, first + ring.links):

@@ -1,10 +1,11 @@
 """The schedules from which restricted models begin: admissible ones, or short ones to repair.
 
 No method knows the additions. The shortest schedule of all methods and of `search` may keep them.
-If not, and additions come to caps, `search` takes these for resources. Unless an admissible
-schedule is then near, all jobs are inserted anew under the caps, and wait for each other until the
-schedule is admissible. Where that does not help, schedules in which less runs at once are tried.
-The best of all is admissible, or is left to models that repair it.
+Where it does not, or may be far from the best, and additions come to caps, `search` takes these for
+resources. Unless an admissible schedule is then near, all jobs are inserted anew under the caps,
+and wait for each other until the schedule is admissible. Where that does not help, schedules in
+which less runs at once are tried. The best of all is admissible, or is left to models that repair
+it.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ NEAR_ENOUGH = 1.2
 """Up to this multiple of the shortest schedule known, an admissible one is a good start."""
 
 CLOSE = 1.01
-"""Up to this multiple of it, `search` under caps would gain less than models do in its time."""
+"""Up to this multiple of it, or of the lower bound where it is admissible, `search` under caps
+would gain less than models do in its time."""
 
 
 class First(NamedTuple):
@@ -100,7 +102,8 @@ def first_incumbents(ranking: Ranking, deadline: float) -> First:
     near = NEAR_ENOUGH * shortest.times.latest
     found.append(shortest)
     needed = 0
-    if shortest.violated and not _within(found, CLOSE * shortest.times.latest):
+    goal = shortest.times.latest if shortest.violated else known.bound.slots
+    if not _within(found, CLOSE * goal):
         needed = _under_caps(ranking, shortest, deadline, found, near)
         near = max(near, NEAR_ENOUGH * needed)
     if not _within(found, near):

@@ -7,8 +7,8 @@
 
 from .account import Account
 from .choices import Choices
+from .cluster_account import Reading
 from .profiles import Rule, Rules, read_rules
-from .reading import Reading
 from .session import compare, read
 
 __all__ = ["Account", "Choices", "Reading", "Rule", "Rules", "compare", "read", "read_rules"]

@@ -59,13 +59,13 @@ class Bookkeeper:
         self._used: set[Key] = set()
         self._reasons: dict[Key, str] = {}
 
-    def use(self, key: Key) -> None:
-        """An object is part of the instance."""
-        self._used.add(key)
+    def use(self, *keys: Key) -> None:
+        """Some objects are part of the instance."""
+        self._used.update(keys)
 
-    def leave_out(self, key: Key, reason: str) -> None:
-        """An object is no part of it."""
-        self._reasons[key] = reason
+    def leave_out(self, reason: str, *keys: Key) -> None:
+        """Some objects are no part of it."""
+        self._reasons |= dict.fromkeys(keys, reason)
 
     def account(
         self, objects: Mapping[Key, object], extra: Mapping[str, tuple[str, ...]], total: int

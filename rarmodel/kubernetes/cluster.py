@@ -89,10 +89,10 @@ def objects_of(found: Found, books: Bookkeeper) -> Objects:
     read = Objects()
     for key, data in found.objects.items():
         if not is_job(key) and (key.group, key.kind) not in TYPES:
-            books.leave_out(key, f"of kind {key.kind!r}, which is not read")
+            books.leave_out(f"of kind {key.kind!r}, which is not read", key)
             continue
         if not is_text(data):
-            books.leave_out(key, "half of a surrogate pair in it is not text")
+            books.leave_out("half of a surrogate pair in it is not text", key)
             continue
         try:
             if is_job(key):
@@ -107,9 +107,9 @@ def objects_of(found: Found, books: Bookkeeper) -> Objects:
                     read.metadata[key] = part.metadata
         except ValidationError as error:
             first = ": ".join(filter(None, problems_of(error)[0]))
-            books.leave_out(key, f"not as Kubernetes writes it: {first}")
+            books.leave_out(f"not as Kubernetes writes it: {first}", key)
         except ValueError as error:
-            books.leave_out(key, f"not as Kubernetes writes it: {error}")
+            books.leave_out(f"not as Kubernetes writes it: {error}", key)
         else:
             read.moments += _moments(data)
     return read

@@ -14,8 +14,9 @@ from rarmodel.errors import UsageError
 from rarmodel.files import STANDARD_INPUT
 
 from .choices import chosen
+from .cluster_account import Reading
 from .objects import read_objects
-from .reading import Reading, reading_of
+from .reading import reading_of
 
 
 def read(source: str | os.PathLike[str], **choices: Any) -> Reading:

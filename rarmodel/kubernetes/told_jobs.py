@@ -75,6 +75,16 @@ class Told(NamedTuple):
         """The job's name."""
         return self.family.name
 
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """All objects that tell of it, and the classes of its priority."""
+        return *self.family.keys, *self.classes
+
+    @property
+    def tenant(self) -> str | None:
+        """Whose it is: its queue's, or its namespace's."""
+        return self.queue.tenant if self.queue else self.family.head.namespace or None
+
 
 def told_of(family: Family, read: Objects, queues: Queues) -> Told:
     """What the objects of a job say together.

@@ -127,7 +127,7 @@ class Work:
         return Found(profile, origin, fault)
 
     def content(self, told: Told, size: int, gpu_type: str) -> Fields:
-        """Fields of a job's work; of its iterations, one for each slot so far."""
+        """Fields of a job's work, and whose it is; of its iterations, one for each slot so far."""
         profile = self._profile(told).profile
         if profile.exchanges:
             fields = profile.fields(size, gpu_type)
@@ -138,12 +138,24 @@ class Work:
             fields["release"] = release
         if told.priority:
             fields["priority"] = told.priority
+        if told.tenant:
+            fields["tenant"] = told.tenant
         return fields
 
-    def idle(self, name: str) -> Fields:
-        """Fields of the work of GPUs that are only held: a slot for each iteration."""
+    def idle(self, told: Told, name: str, gpus: int, slots: int) -> Fields:
+        """Fields of a job that only holds GPUs for so many slots: one for each iteration.
+
+        Parameters
+        ----------
+        told, name
+            The job of which the GPUs are, and the name of this part of it.
+        gpus, slots
+            How many, and for how long.
+        """
         self._idle.add(name)
-        return {"batch_size": 1, **self._slots_of_work()}
+        fields: Fields = {"batch_size": 1, **self._slots_of_work()}
+        fields |= {"name": name, "gpus": gpus, "iterations": slots}
+        return fields | ({"tenant": told.tenant} if told.tenant else {})
 
     def _slots_of_work(self) -> Fields:
         return slots_of_work(self._choices.slot_seconds, self._overhead_ms, self._servers)

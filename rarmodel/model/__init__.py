@@ -16,7 +16,7 @@ from .impossible import never_complete, too_short
 from .instance_check import check_instance
 from .link_shares import bandwidths, best_share, worst_share
 from .lone import lone_options
-from .ring_rates import Pace, pace, paces, plain_pace
+from .ring_rates import Pace, pace, paces, paces_of, plain_pace
 from .sharing_rule import RULES, RingOnLinks, SharingRule, sharing_rule
 from .timing import (
     compute_seconds,
@@ -58,6 +58,7 @@ __all__ = [
     "overhead_seconds",
     "pace",
     "paces",
+    "paces_of",
     "plain_pace",
     "reduction_seconds",
     "sharing_rule",

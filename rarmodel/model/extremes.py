@@ -63,12 +63,16 @@ def job_extremes(instance: Instance) -> tuple[Extremes, ...]:
     ranges = iteration_ranges(instance)
     _require_speed(instance, ranges, "")
     slot = instance.time.slot_seconds
+    known: dict[tuple[float, float, int], Extremes] = {}  # Of a million jobs many are alike.
     extremes = []
     for job, (best, worst) in zip(instance.jobs, ranges, strict=True):
-        fast, slow = timing.speed(slot, best), timing.speed(slot, worst)
-        least = timing.slots_needed(job.iterations_left, fast)
-        most = timing.slots_needed(job.iterations_left, slow) if slow else None
-        extremes.append(Extremes(best, worst, fast, slow, least, most))
+        key = best, worst, job.iterations_left
+        if (one := known.get(key)) is None:
+            fast, slow = timing.speed(slot, best), timing.speed(slot, worst)
+            least = timing.slots_needed(job.iterations_left, fast)
+            most = timing.slots_needed(job.iterations_left, slow) if slow else None
+            one = known[key] = Extremes(best, worst, fast, slow, least, most)
+        extremes.append(one)
     return tuple(extremes)
 
 
@@ -215,7 +219,9 @@ def _ranges_of_columns(
         slow = [pace.seconds(*shape) for shape in worst(jobs[0], pace.size, packed)]
         fast = [pace.seconds(option.servers, option.gbps) for option in options]
         ranges[jobs, 0], ranges[jobs, 1] = np.min(fast, axis=0), np.max(slow, axis=0)
-    return tuple(zip(*ranges.T.tolist(), strict=True))
+    same: dict[tuple[float, float], tuple[float, float]] = {}
+    pairs: Iterator[tuple[float, float]] = zip(*ranges.T.tolist(), strict=True)
+    return tuple(same.setdefault(pair, pair) for pair in pairs)
 
 
 def _each_alone(instance: Instance) -> Iterator[tuple[Paces, Iterator[Lone]]]:
@@ -326,7 +332,7 @@ def slowest_with_progress(instance: Instance) -> tuple[int | None, ...]:
     return tuple(slots)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LeastSlots:
     """Least execution time of one job alone in the cluster, by placement.
 
@@ -348,6 +354,7 @@ class LeastSlots:
 @once_per_instance
 def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
     """Least execution time of each job on one server and on several, in job order."""
+    same: dict[tuple[int | None, ...], LeastSlots] = {}  # Of a million jobs many are alike.
     found = []
     for alone in each_lone_options(instance, each_paces(instance)):
         options = [*alone]
@@ -358,7 +365,8 @@ def least_slots_by_placement(instance: Instance) -> tuple[LeastSlots, ...]:
                 least[option.servers > 1].append(slots)
         packed, spread = (min(slots, default=None) for slots in least)
         fewest = min((option.servers for option in options if option.servers > 1), default=None)
-        found.append(LeastSlots(packed, spread, fewest))
+        key = packed, spread, fewest
+        found.append(same.setdefault(key, LeastSlots(*key)))
     return tuple(found)
 
 

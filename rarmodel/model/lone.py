@@ -20,7 +20,7 @@ from rarmodel.schema import Cluster, Instance, Job, Spread
 from .caching import once_per_instance
 from .card_spreads import best_on_cards, filled, ring_on_cards
 from .interruptions import may_stop
-from .ring_rates import Pace, Paces, pace, paces
+from .ring_rates import Pace, Paces, each_paces, pace
 from .topology import Topology, topology
 
 
@@ -100,7 +100,9 @@ def lone_options(instance: Instance) -> tuple[tuple[Lone, ...], ...]:
 
     A running job has no others, unless it may be interrupted.
     """
-    return tuple(map(tuple, each_lone_options(instance, paces(instance))))
+    same: dict[tuple[Lone, ...], tuple[Lone, ...]] = {}  # Of a million jobs many are alike.
+    found = map(tuple, each_lone_options(instance, each_paces(instance)))
+    return tuple(same.setdefault(options, options) for options in found)
 
 
 def each_lone_options(instance: Instance, own: Iterable[Paces]) -> Iterator[Iterator[Lone]]:

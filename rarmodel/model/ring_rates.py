@@ -120,11 +120,15 @@ def paces(instance: Instance) -> tuple[Paces, ...]:
 
 def each_paces(instance: Instance) -> Iterator[Paces]:
     """The same job by job, for those who do not keep them."""
+    return (paces_of(instance, job) for job in instance.jobs)
+
+
+def paces_of(instance: Instance, job: Job) -> Paces:
+    """The paces of one job."""
     reduction_gbps, slot_seconds = instance.cluster.reduction_gbps, instance.time.slot_seconds
     contention = instance.contention
-
-    def made(job: Job, size: int, kind: str | None) -> Pace:
-        return Pace(
+    return {
+        (size, kind): Pace(
             size,
             timing.exchange_bits(job.gradient_mb, size),
             timing.reduction_seconds(job.gradient_mb, size, reduction_gbps),
@@ -137,10 +141,9 @@ def each_paces(instance: Instance) -> Iterator[Paces]:
             pressure_of(job),
             sensitivity_of(job),
         )
-
-    for job in instance.jobs:
-        kinds = job.times or _ANY_TYPE
-        yield {(size, kind): made(job, size, kind) for size in job.sizes for kind in kinds}
+        for size in job.sizes
+        for kind in job.times or _ANY_TYPE
+    }
 
 
 def pace(instance: Instance, job: int, size: int, types: Iterable[str | None] = ()) -> Pace:
@@ -157,8 +160,12 @@ def pace(instance: Instance, job: int, size: int, types: Iterable[str | None] = 
     types
         Types of the GPUs that it uses; they matter only to jobs with `times`.
     """
-    known = paces(instance)[job]
-    if instance.jobs[job].times is None:
+    return slowest_pace(paces(instance)[job], instance.jobs[job], size, types)
+
+
+def slowest_pace(known: Paces, job: Job, size: int, types: Iterable[str | None]) -> Pace:
+    """The same, from the paces of the job."""
+    if job.times is None:
         return known[size, None]
     return max((known[size, kind] for kind in types), key=lambda one: one.compute)
 

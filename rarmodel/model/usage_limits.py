@@ -98,12 +98,12 @@ def usage_limits(instance: Instance) -> tuple[UsageLimit, ...]:
 @once_per_instance
 def limits_of_jobs(instance: Instance) -> tuple[Mapping[int, Use], ...]:
     """(jobs) What each job uses of which limit, by index."""
-    limits = usage_limits(instance)
-    found: list[dict[int, Use]] = [{} for _ in instance.jobs]
-    for i, limit in enumerate(limits):
+    found: dict[int, dict[int, Use]] = {}
+    for i, limit in enumerate(usage_limits(instance)):
         for j, use in limit.uses.items():
-            found[j][i] = use
-    return tuple(found)
+            found.setdefault(j, {})[i] = use
+    nothing: Mapping[int, Use] = {}
+    return tuple(found.get(j, nothing) for j in range(len(instance.jobs)))
 
 
 def sizes_within(instance: Instance, j: int, left: Mapping[int, int]) -> tuple[int, ...]:

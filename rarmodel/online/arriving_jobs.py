@@ -133,6 +133,7 @@ def jobs_of(instance: Instance) -> Jobs:
     extremes = job_extremes(waiting)
     speed = _ints([extremes[j].best_speed for j in order])
     iterations = _ints([job.iterations_left for job in jobs])
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}
     return Jobs(
         unbegun=waiting,
         index=_ints(order),
@@ -161,7 +162,7 @@ def jobs_of(instance: Instance) -> Jobs:
         place_at=_ints([0, *accumulate(min(job.sizes[-1], servers) for job in jobs)]),
         waits_for=_ints([len(set(job.after)) for job in jobs]),
         followers=tuple(map(tuple, followers)),
-        sizes=tuple(job.sizes for job in jobs),
+        sizes=tuple(same.setdefault(sizes, sizes) for sizes in (job.sizes for job in jobs)),
     )
 
 

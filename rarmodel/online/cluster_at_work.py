@@ -15,7 +15,7 @@ from rarmodel.engine.segmented_runs import within_speeds, work_of
 from rarmodel.lists.capacity_profile import capacity_profile
 from rarmodel.model.link_shares import bandwidths, sensitivities, sensitivity_classes
 from rarmodel.model.lone import within_gbps
-from rarmodel.model.ring_rates import Pace, pace
+from rarmodel.model.ring_rates import Pace, Paces, paces_of, slowest_pace
 from rarmodel.model.sharing_rule import RingOnLinks, sharing_rule
 from rarmodel.model.timing import restore_slots
 from rarmodel.model.topology import topology
@@ -113,6 +113,8 @@ class WorkingCluster:
         running = [instance.jobs[j].running is not None for j in jobs.index.tolist()]
         self._runs_at_0 = np.array(running, np.bool_)
         self._left: list[Stay] = []
+        self._paces: dict[int, Paces] = {}  # Of jobs that are not complete, as they are asked for.
+        self._same: dict[tuple[tuple[int, int], ...], Ring] = {}  # Of a million rings few differ.
         self._restored: list[tuple[int, int]] = []  # A heap of (slot, job); stale if `up` differs.
         self._arrays = arrays_of(instance)
         self._state = new_state(self._arrays)
@@ -155,6 +157,7 @@ class WorkingCluster:
         for k in completed:
             self.completion[k] = slot
             self.past.append(self._leave(k))
+            self._paces.pop(k, None)
         while self._restored and self._restored[0][0] == slot:
             at, k = entry = heappop(self._restored)
             while self._restored and self._restored[0] == entry:  # It was interrupted meanwhile.
@@ -230,7 +233,7 @@ class WorkingCluster:
             if stay is not None:
                 self._lose(k)
             up = self.now + self.restore if self._ran[k] else self.now
-            stay = Stay(k, self.now, dict(ring), up)
+            stay = Stay(k, self.now, self._alike(ring), up)
         self._hold(stay)
 
     def stop(self, k: int) -> None:
@@ -322,8 +325,12 @@ class WorkingCluster:
         return one.speed(len(ring), rates[-1])
 
     def _pace(self, k: int, ring: Ring) -> Pace:
+        job = self.instance.jobs[self.jobs.index[k]]
+        known = self._paces.get(k)
+        if known is None:
+            known = self._paces[k] = paces_of(self.instance, job)
         types = [self.instance.cluster.servers[s].gpu_type for s in ring]
-        return pace(self.instance, int(self.jobs.index[k]), sum(ring.values()), types)
+        return slowest_pace(known, job, sum(ring.values()), types)
 
     def _on_links(self, one: Pace, ring: Ring) -> RingOnLinks | None:
         links = self.tree.links_used(ring)
@@ -343,6 +350,13 @@ class WorkingCluster:
             heappush(self._restored, (stay.up, k))
         else:
             self._exchange(k, stay.ring)
+
+    def _alike(self, ring: Ring) -> Ring:
+        """A ring that never changes; those within one server share it with others."""
+        if len(ring) > 1:
+            return dict(ring)
+        key = tuple(ring.items())
+        return self._same.setdefault(key, dict(ring))
 
     def _leave(self, k: int) -> Stay:
         stay = self.stays.pop(k)

@@ -23,7 +23,6 @@ from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import Objective, Value
 from rarmodel.model.usage_limits import usage_limits
 from rarmodel.schema import Instance, Schedule
-from rarmodel.schema.base import with_shared_field_names
 from rarmodel.schema.instance import Preemption
 from rarmodel.schema.schedule import AnyAssignment, Assignment, InterruptedAssignment, Segment
 from rarmodel.verifier import Report, verify
@@ -39,6 +38,10 @@ from .policies.priorities import SRTF
 from .policy import Policy
 from .simulation import Proven, Simulation, figures_without_meaning
 
+_Held = tuple[Stay, dict[str, tuple[int, ...]]]
+"""A stay, and the GPUs of each server."""
+_NAMES = {kind: {*kind.model_fields} for kind in (Assignment, Segment, InterruptedAssignment)}
+"""The fields that are given: Pydantic keeps a set of them, which is as large as an assignment."""
 LATE = frozenset({"deadline", "horizon"})
 """Constraints that a policy may break: it is not told what would keep them."""
 
@@ -285,10 +288,10 @@ def schedule_of(
     numbered = gpu_assignment.number_gpus(
         instance.cluster, [_with_gpus(instance, jobs, one) for one in stays]
     )
-    segments: list[list[Segment]] = [[] for _ in instance.jobs]
+    index = jobs.index.tolist()
+    held: list[list[_Held]] = [[] for _ in instance.jobs]
     for i in sorted(range(len(stays)), key=lambda i: stays[i].start):
-        one = Segment.model_construct(start=stays[i].start, end=stays[i].end, gpus=numbered[i])
-        segments[jobs.index[stays[i].job]].append(one)
+        held[index[stays[i].job]].append((stays[i], numbered[i]))
     return Schedule.model_construct(
         schema_version=1,
         instance=instance.name,
@@ -296,15 +299,10 @@ def schedule_of(
         placement=placement,
         time=None,
         bound=None,
-        assignments=_assignments(instance, segments),
+        assignments=tuple(
+            _assignment(job.name, own) for job, own in zip(instance.jobs, held, strict=True)
+        ),
     ).timed(instance.time)
-
-
-def _assignments(instance: Instance, segments: list[list[Segment]]) -> tuple[AnyAssignment, ...]:
-    pairs = zip(instance.jobs, segments, strict=True)
-    made = tuple(_assignment(job.name, own) for job, own in pairs)
-    with_shared_field_names(made)
-    return made
 
 
 def _with_gpus(instance: Instance, jobs: Jobs, stay: Stay) -> gpu_assignment.Stay:
@@ -313,9 +311,17 @@ def _with_gpus(instance: Instance, jobs: Jobs, stay: Stay) -> gpu_assignment.Sta
     return gpu_assignment.Stay(stay.start, stay.end, stay.ring, kept)
 
 
-def _assignment(job: str, segments: list[Segment]) -> AnyAssignment:
-    *before, last = segments
+def _assignment(job: str, held: Sequence[_Held]) -> AnyAssignment:
+    """An assignment with fields that are known to be valid; all share the set of their names."""
+    *before, (last, gpus) = held
     if not before:
-        return Assignment.model_construct(job=job, start=last.start, gpus=last.gpus)
-    open_end = last.model_copy(update={"end": None})
-    return InterruptedAssignment.model_construct(job=job, segments=(*before, open_end))
+        return Assignment.model_construct(_NAMES[Assignment], job=job, start=last.start, gpus=gpus)
+    names = _NAMES[Segment]
+    segments = [
+        Segment.model_construct(names, start=stay.start, end=stay.end, gpus=own)
+        for stay, own in before
+    ]
+    segments.append(Segment.model_construct(names, start=last.start, end=None, gpus=gpus))
+    return InterruptedAssignment.model_construct(
+        _NAMES[InterruptedAssignment], job=job, segments=tuple(segments)
+    )

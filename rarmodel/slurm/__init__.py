@@ -11,10 +11,11 @@ from rarmodel.workloads.job_profile import Profile
 from .applying import Applied, StaleError
 from .caveats import caveats_of
 from .job_profiles import Rule, Rules, read_rules
-from .planning import Plan, Planned
+from .planned_jobs import Planned
+from .plans import Plan
 from .queue import Queue
+from .queue_account import Reading
 from .queue_choices import Choices
-from .queue_reading import Reading
 from .slurm_session import apply, plan, read, watch
 from .watching import Watch
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rarmodel.workloads.gres import gpus_of_tres
-from rarmodel.workloads.table_cells import CellError
-
 from .preempt_modes import mode_of
 
 _DEFAULT_QOS = (
@@ -38,6 +35,10 @@ _LAYOUTS = {
 recording, and what `sacctmgr` prints by default."""
 
 
+GpuLimit = Mapping[str, int]
+"""The most GPUs by type; those of any type together under ``."""
+
+
 class Qos(NamedTuple):
     """A quality of service.
 
@@ -56,18 +57,18 @@ class Qos(NamedTuple):
     priority: int
     preempts: frozenset[str]
     mode: str | None
-    all_gpus: int | None
-    user_gpus: int | None
-    account_gpus: int | None
-    job_gpus: int | None
+    all_gpus: GpuLimit
+    user_gpus: GpuLimit
+    account_gpus: GpuLimit
+    job_gpus: GpuLimit
 
 
 class Association(NamedTuple):
     """An account, or a user of one: what is above it, and the most GPUs at once and of a job."""
 
     parent: str
-    all_gpus: int | None
-    job_gpus: int | None
+    all_gpus: GpuLimit
+    job_gpus: GpuLimit
 
 
 def qos_of(text: str) -> Iterator[tuple[str, Qos]]:
@@ -110,9 +111,12 @@ def _rows(text: str, first: str) -> Iterator[Mapping[str, str]]:
             yield dict(zip(columns, cells, strict=True))
 
 
-def _gpus(tres: str) -> int | None:
-    """The limit on GPUs of any type in `cpu=8,gres/gpu=4`; None if there is none."""
-    try:
-        return gpus_of_tres(tres, "TRES").get("") if "gres/gpu=" in tres else None
-    except CellError:
-        return None
+def _gpus(tres: str) -> GpuLimit:
+    """The limits on GPUs in `cpu=8,gres/gpu=8,gres/gpu:a100=4`."""
+    found: dict[str, int] = {}
+    for part in tres.split(","):
+        name, _, number = part.partition("=")
+        resource, _, kind = name.partition(":")
+        if resource == "gres/gpu" and number.isdigit():
+            found[kind] = int(number)
+    return found

@@ -21,8 +21,9 @@ from .giving_way import verb_of
 from .permission import is_operator, why_not
 from .plan_changes import Command, Handed, handed, script
 from .preemption import interrupting
+from .queue_account import Reading
 from .queue_choices import Choices
-from .queue_reading import Reading, read
+from .queue_reading import read
 from .requests import fits
 from .returning import Former, former_of
 from .slurm_jobs import HOLDING, SlurmJob

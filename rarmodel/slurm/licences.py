@@ -133,13 +133,13 @@ class LicencesLeft:
 
     def resources_for(self, jobs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """The resources of an instance of these jobs, as plain data."""
-        names = sorted({name for job in jobs for name in job.get("resources", ())})
+        used = {name for job in jobs for name in job.get("resources", ())}
         return [
             {
                 "name": name,
                 "capacity": capacity_left(self._known[name].usable, self._changes[name]),
             }
-            for name in names
+            for name in sorted(used & self._known.keys())
         ]
 
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from rarmodel.errors import one_line
 from rarmodel.schema import Schedule
 
-from .requests import asked_type
 from .slurm_jobs import SlurmJob
 from .slurm_values import value, whole_number
 
@@ -131,7 +130,7 @@ def handed(
                     start=starts[one.job],
                     tasks=None if tasks == whole_number(job.record, "NumTasks") else tasks,
                     tasks_per_node=tasks // len(counts) if tasks and free and operator else None,
-                    gpu_type=asked_type(job),
+                    gpu_type=job.gpu_type,
                     is_divided=free and not operator and len(counts) > 1,
                     by_task=free and not operator and bool(value(job.record, "TresPerTask")),
                 )

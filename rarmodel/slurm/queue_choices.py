@@ -10,22 +10,18 @@ from typing import Literal
 
 from rarmodel.defaults import SLOT_SECONDS
 from rarmodel.errors import UsageError
-from rarmodel.schema import Contention
-from rarmodel.workloads.cluster_rates import Rates
+from rarmodel.workloads.found_profiles import rules_of
 from rarmodel.workloads.platform import rates_of
+from rarmodel.workloads.queue_assumptions import DEFAULT_SECONDS, Assumptions, objective_of
 
-from .job_profiles import Rules, read_rules
+from .job_profiles import Rules
 
 Whose = Literal["mine", "all"]
-OBJECTIVE = "total-flow"
-"""Objective of a queue: people count the time from submission to the end."""
-DEFAULT_SECONDS = 86_400.0
-"""Duration of a job about which nothing is known: a day."""
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What to read, and what to assume.
+@dataclass(frozen=True, kw_only=True)
+class Choices(Assumptions):
+    """What to read, and what to assume; see also `Assumptions`.
 
     Attributes
     ----------
@@ -36,18 +32,10 @@ class Choices:
         job. None: `mine` if there are any.
     named
         Ids of held jobs that rarmodel may touch though they are not marked.
-    slot_seconds
-        Length of a slot in seconds.
-    default_seconds
-        Duration in seconds of a job without profile, earlier runs and time limit.
-    rates, contention
-        Rates of the network, and how rings slow each other down.
     rules
         Profiles of jobs.
     gpu_speeds
         How fast GPUs are in comparison, by type; none if that is not known.
-    objective
-        Objective of the instance.
     origin
         When slot 0 begins; None for the moment of the reading.
     around
@@ -65,13 +53,8 @@ class Choices:
     partition: str | None = None
     whose: Whose | None = None
     named: frozenset[str] = frozenset()
-    slot_seconds: float = SLOT_SECONDS
-    default_seconds: float = DEFAULT_SECONDS
-    rates: Rates = field(default_factory=Rates)
-    contention: Contention | None = None
     rules: Rules | None = None
     gpu_speeds: Mapping[str, float] = field(default_factory=dict)
-    objective: str | tuple[str, ...] = OBJECTIVE
     origin: datetime | None = None
     around: bool = True
     user: int | None = None
@@ -80,9 +63,7 @@ class Choices:
     left: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        for name in ("slot_seconds", "default_seconds"):
-            if not 1e-3 <= getattr(self, name) <= 1e9:
-                raise UsageError(f"{name} {getattr(self, name)}: 0.001 to 1e9 is expected")
+        super().__post_init__()
         for kind, factor in self.gpu_speeds.items():
             if not 1e-3 <= factor <= 1e3:
                 raise UsageError(f"--gpu-speed: {kind} {factor:g}; 0.001 to 1000 is expected")
@@ -109,10 +90,8 @@ def chosen(
     ----------
     profiles
         Profiles of jobs, or their file.
-    cluster
-        A file with rates and contention but without servers, as `calibrate` writes it.
-    rates, contention
-        Values that differ from the file, or from the defaults of `Rates` and of `import`.
+    cluster, rates, contention
+        As for `rates_of`.
     gpu_speeds
         How fast GPUs are in comparison, by type, such as `{"h100": 2, "v100": 0.5}`; by default
         what the profiles say.
@@ -125,7 +104,7 @@ def chosen(
         If a value is out of its range.
     """
     made = rates_of(None if cluster is None else os.fspath(cluster), rates, contention)
-    rules = profiles if isinstance(profiles, Rules) or profiles is None else read_rules(profiles)
+    rules = rules_of(Rules, profiles)
     return Choices(
         partition=partition,
         whose=whose,
@@ -136,13 +115,7 @@ def chosen(
         contention=made[1],
         rules=rules,
         gpu_speeds=gpu_speeds or (rules.gpu_speeds if rules else None) or {},
-        objective=_objective(objective),
+        objective=objective_of(objective),
         user=os.geteuid(),
         operator=operator,
     )
-
-
-def _objective(asked: str | Sequence[str] | None) -> str | tuple[str, ...]:
-    if asked is None:
-        return OBJECTIVE
-    return asked if isinstance(asked, str) else tuple(asked)

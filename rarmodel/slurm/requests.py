@@ -190,12 +190,6 @@ def fits(job: Job, gpus: Mapping[str, int]) -> bool:
     return inside and spread and sum(gpus.values()) in job.sizes
 
 
-def asked_type(job: SlurmJob) -> str:
-    """The type of GPU that a job asks for; empty if any will do, or several are asked for."""
-    kinds = {kind for key in GPU_KEYS for kind in _gpus(value(job.record, key))}
-    return kinds.pop() if len(kinds) == 1 else ""
-
-
 def _gpus(text: str) -> dict[str, int]:
     try:
         return gpus_in(text)

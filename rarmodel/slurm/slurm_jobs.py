@@ -8,9 +8,20 @@ from datetime import datetime
 from typing import NamedTuple
 
 from rarmodel.workloads.gres import has_parts
+from rarmodel.workloads.table_cells import CellError
 
 from .records import Line, Record
-from .slurm_values import hosts, indices, memory_mb, moment, per_gpu, seconds, value, whole_number
+from .slurm_values import (
+    gpus_in,
+    hosts,
+    indices,
+    memory_mb,
+    moment,
+    per_gpu,
+    seconds,
+    value,
+    whole_number,
+)
 
 MARK = "rarmodel"
 """First word of the comment of the jobs that rarmodel may touch."""
@@ -100,6 +111,15 @@ class SlurmJob(NamedTuple):
         """The nodes that it has, or that it asks for by name while it waits."""
         key = "ReqNodeList" if self.state == "PENDING" else "NodeList"
         return hosts(value(self.record, key))
+
+    @property
+    def gpu_type(self) -> str:
+        """The type of GPU that it asks for; empty if any will do, or it asks for several."""
+        try:
+            kinds = {kind for key in GPU_KEYS for kind in gpus_in(value(self.record, key))}
+        except CellError:
+            return ""
+        return kinds.pop() if len(kinds) == 1 else ""
 
     @property
     def tasks_per_node(self) -> int:

@@ -15,10 +15,10 @@ from rarmodel.files import write_text
 from . import applying, planning, queue_reading
 from .applying import Applied, StaleError
 from .carrying_out import carried_out
-from .planning import Plan
+from .plans import Plan
 from .program_outputs import Run, live, record, recorded, run
+from .queue_account import Reading
 from .queue_choices import Choices, chosen
-from .queue_reading import Reading
 from .watching import EVERY, MOST, THRESHOLD, Watch
 
 

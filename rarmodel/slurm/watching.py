@@ -20,12 +20,13 @@ from rarmodel.schema import Schedule
 from .applying import LEAD_SECONDS, Applied, StaleError, checked
 from .carrying_out import carried_out
 from .plan_changes import Command
-from .planning import Plan
+from .plans import Plan
 from .program_outputs import Run, SlurmError, live
 from .program_outputs import run as run_on_this_machine
 from .queue import Queue
+from .queue_account import Reading
 from .queue_choices import Choices
-from .queue_reading import Reading, read
+from .queue_reading import read
 from .returning import Former
 from .slurm_jobs import HOLDING, SlurmJob
 

@@ -39,7 +39,7 @@ def simulate(
     if slot_by_slot:
         return simulate_slot_by_slot(instance, runs)
     tree = topology(instance.cluster)
-    rings = [placed(run, tree) for run in runs]
+    rings = placed(runs, tree)
     completion, ends, lost, stuck_since = _completions(instance, rings, runs)
     ups = [run.start + run.restore for run in runs]
     up = [i for i, end in enumerate(ends) if end is None or end > ups[i]]

@@ -37,9 +37,14 @@ class Placed(NamedTuple):
     """Links that the ring uses, by index into the links of the topology."""
 
 
-def placed(run: Run, tree: Topology) -> Placed:
-    """A run, as far as its speed depends on its servers."""
-    return Placed(run.job, dict(run.workers), tree.links_used(run.workers))
+def placed(runs: Iterable[Run], tree: Topology) -> list[Placed]:
+    """Runs, as far as their speed depends on their servers; those on the same share a copy."""
+    same: dict[tuple[tuple[int, int], ...], Mapping[int, int]] = {}
+    found = []
+    for run in runs:
+        workers = same.setdefault(tuple(run.workers.items()), dict(run.workers))
+        found.append(Placed(run.job, workers, tree.links_used(workers)))
+    return found
 
 
 class _Terms(NamedTuple):

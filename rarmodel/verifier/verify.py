@@ -53,6 +53,7 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     violations = [*_assigned_once(jobs, schedule)]
     violations += interrupted_in_vain(instance, jobs, schedule)
     sound: list[tuple[Held, Run]] = []
+    same: dict[tuple[tuple[int, int], ...], Mapping[int, int]] = {}  # Of a million runs few differ.
     restore = restore_slots(instance)
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
@@ -67,7 +68,8 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
                 if broken and not UNREADABLE.isdisjoint(one.constraint for one in broken):
                     break
                 held = segment.gpus.items()
-                workers = {servers[name]: len(gpus) for name, gpus in held if gpus}
+                own = {servers[name]: len(gpus) for name, gpus in held if gpus}
+                workers = same.setdefault(tuple(own.items()), own)
                 run = run_of(instance, job, segment, workers, restore, before)
                 before = len(sound)
                 sound.append((segment, run))

@@ -48,3 +48,8 @@ def read_rules_of(kind: type[R], source: str | os.PathLike[str]) -> R:
         return kind.model_validate(read_data(source))
     except ValidationError as error:
         raise InputError(problems_of(error), os.fspath(source)) from error
+
+
+def rules_of(kind: type[R], given: R | str | os.PathLike[str] | None) -> R | None:
+    """Rules as they are, or read from their file; None without any."""
+    return read_rules_of(kind, given) if isinstance(given, str | os.PathLike) else given

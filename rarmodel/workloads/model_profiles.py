@@ -38,6 +38,8 @@ class Profile(NamedTuple):
         Whether the compute time was measured; otherwise it is an estimate.
     hardware
         Type of GPU.
+    fitted
+        Whether the gradient was fitted to measured steps; otherwise it is that of the parameters.
     """
 
     model: str
@@ -48,6 +50,7 @@ class Profile(NamedTuple):
     gradient_mb: float
     measured: bool
     hardware: str
+    fitted: bool = False
 
 
 _ALIASES = {
@@ -82,6 +85,7 @@ def profiles() -> Mapping[str, tuple[Profile, ...]]:
             float(row["gradient_mb"]),
             not row["compute_source"].startswith("estimate"),
             row["hardware"],
+            row["gradient_source"].startswith("fitted"),
         )
         table.setdefault(profile.model, []).append(profile)
     return {model: tuple(found) for model, found in table.items()}
@@ -111,13 +115,14 @@ def profile_of(
 ) -> Profile:
     """The profile of a model of the table for a ring.
 
-    The profile is one of the type of GPU, if the table has any. It has the nearest batch size by
+    The profile is one of the type of GPU, if the table has any, or else of the type that the table
+    names first for the model. It has the nearest batch size by
     ratio, and the largest number of GPUs that is not above the ring's. Compute time grows in
     proportion to the batch.
     """
     table = profiles()[model]
-    if gpu_type is not None:
-        table = tuple(row for row in table if is_type(gpu_type, row.hardware)) or table
+    of_type = tuple(row for row in table if gpu_type and is_type(gpu_type, row.hardware))
+    table = of_type or tuple(row for row in table if row.hardware == table[0].hardware)
     wanted = batch_size or table[0].batch_size
     nearest = min(
         {profile.batch_size for profile in table},
@@ -142,9 +147,14 @@ def is_type(gpu_type: str, name: str) -> bool:
     return re.search(rf"(?<![a-z0-9]){found}(?![0-9])", gpu_type.lower()) is not None
 
 
+_DRAWN = {"V100", "A100"}
+"""GPUs of the models that are drawn for jobs of which nothing is known."""
+
+
 @cache
 def _measured_models() -> tuple[str, ...]:
-    return tuple(sorted(model for model, rows in profiles().items() if rows[0].measured))
+    first = ((model, rows[0]) for model, rows in profiles().items())
+    return tuple(sorted(model for model, row in first if row.measured and row.hardware in _DRAWN))
 
 
 def assigned_model(seed: int, job: str) -> str:

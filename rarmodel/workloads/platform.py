@@ -182,8 +182,10 @@ def rates_of(
 
     Parameters
     ----------
-    cluster, rates, contention
-        As for `platform_of`; the file has no servers.
+    cluster
+        A file with rates and contention but without servers, as `calibrate` writes it.
+    rates, contention
+        Values that differ from the file, or from the defaults of `Rates` and of `import`.
     """
     given = dict(rates or {})
     # A server that stands for all: only rates and contention are used.

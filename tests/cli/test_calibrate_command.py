@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from documents import instance_data
+from made_tables import all_reduces, pairs
 from measurements import contention, nccl_output, table_of
 
 import rarmodel
-from rarmodel.files import read_instance
-from rarmodel.schema import Contention
+from rarmodel.files import parse_instance, read_instance
+from rarmodel.schema import Contention, StarNetwork
 
 if TYPE_CHECKING:
     from invocation import Invoke
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 RATES = (
     *("--network-gbps", 10),
     *("--intra-server-gbps", 100),
@@ -270,3 +273,60 @@ def test_constants_by_duty_go_into_an_instance(invoke: Invoke, tmp_path: Path) -
     slow.write_text(json.dumps(data), encoding="utf-8")
     assert invoke(*words, "--instance", slow, "--output", own).code == 0
     assert rarmodel.load_instance(own).contention.model == "duty"
+
+
+def test_a_published_layout_is_asked_for_terms(invoke: Invoke, tmp_path: Path) -> None:
+    output, drawn = tmp_path / "profiles.json", tmp_path / "pairs.svg"
+    table = pairs(tmp_path / "pairs.csv")
+    outcome = invoke("calibrate", table, "--output", output, "--plot", drawn, "--test", table)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines()[-1].startswith(
+        "sensitivity × pressure: earns its place, the mean held-out"
+    )
+    assert re.search("^ all +64 ", outcome.out, re.MULTILINE)
+    profiles = json.loads(output.read_text(encoding="utf-8"))["profiles"]
+    assert profiles["M0,4,2"].keys() == {"network_sensitivity", "network_pressure"}
+    assert "error by group" in drawn.read_text(encoding="utf-8")
+    found = json.loads(invoke("calibrate", table, "--json").out)
+    assert found["layout"] == "pairs of jobs"
+    assert [one["earns"] for one in found["terms"]][-1]
+
+
+def test_constants_of_one_cluster_go_into_an_instance(invoke: Invoke, tmp_path: Path) -> None:
+    table = all_reduces(tmp_path / "made.csv", network_cards=4.0, overhead_ms_per_server=0.05)
+    outcome = invoke("calibrate", table, "--instance", "two-servers", "--output", "-")
+    assert outcome.code == 0
+    made = parse_instance(outcome.out, "stdout")
+    assert made.cluster.servers[0].network_cards == 4
+    sections = tmp_path / "box.json"
+    assert invoke("calibrate", table, "--output", sections).code == 0
+    words = ["import", EXAMPLES / "philly.csv", "--cluster", "servers=4,gpus-per-server=8"]
+    words += ["--cluster", "reduction-gbps=800", "--cluster", sections]
+    outcome = invoke(*words, "--output", tmp_path / "imported.json")
+    assert outcome.code == 0, outcome.err
+    imported = rarmodel.load_instance(tmp_path / "imported.json")
+    assert isinstance(imported.cluster.network, StarNetwork)
+    assert imported.cluster.network.gbps == pytest.approx(160, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--message-mb", "1..2"], "has a published layout, which goes without --nccl-tests"),
+        (["--cluster", "network-gbps=3"], "has a published layout, which goes without"),
+        (["--instance", "two-servers", "--output", "-"], "no cluster; an instance takes constants"),
+    ],
+)
+def test_published_layouts_go_without_other_answers(
+    invoke: Invoke, tmp_path: Path, words: list[str], expected: str
+) -> None:
+    outcome = invoke("calibrate", pairs(tmp_path / "pairs.csv"), *words)
+    assert outcome.code == 2
+    assert expected in outcome.err
+
+
+def test_only_a_published_layout_is_tested_on_another_table(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(COMPARED, encoding="utf-8")
+    outcome = invoke("calibrate", path, "--test", path)
+    assert outcome.lines == ["--test needs TABLE in a published layout"]

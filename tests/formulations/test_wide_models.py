@@ -187,9 +187,9 @@ def test_the_papers_program_with_each_feature_that_it_takes(feature: str) -> Non
 
 def test_a_quota_below_every_ring_size_is_explained_in_time() -> None:
     # HiGHS was seen never to end one of the diagnosis' models.
-    later = {LATENCY.name, OVERLAP.name, CARDS.name, NETWORK_PRESSURES.name}
-    others = later | {DUTY.name, LEVELS.name, RESOURCES.name}
-    instance = any_instance(44, [name for name in FEATURES if name not in others])
+    others = DUTY, LEVELS, RESOURCES, LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES
+    names = {feature.name for feature in others}
+    instance = any_instance(44, [name for name in FEATURES if name not in names])
     result = solve(instance, formulation=COMPACT, time_limit=120)
     assert result.status == "infeasible"
     assert all("is beyond the cap of 1 GPU of tenant 't'" in line for line in result.reasons)

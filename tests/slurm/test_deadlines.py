@@ -15,8 +15,9 @@ from rarmodel.errors import NoScheduleError
 from rarmodel.model.extremes import job_extremes
 from rarmodel.slurm import Profile, Rule, Rules
 from rarmodel.slurm.end_times import overruns
+from rarmodel.slurm.queue_account import Reading
 from rarmodel.slurm.queue_choices import chosen
-from rarmodel.slurm.queue_reading import Reading, read
+from rarmodel.slurm.queue_reading import read
 
 Outputs = dict[str, str]
 

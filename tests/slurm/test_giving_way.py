@@ -15,7 +15,8 @@ from recorded_slurm import Replayed, changed
 
 from rarmodel import slurm
 from rarmodel.slurm.program_outputs import live, record, recorded
-from rarmodel.slurm.queue_reading import Reading, read
+from rarmodel.slurm.queue_account import Reading
+from rarmodel.slurm.queue_reading import read
 
 Outputs = dict[str, str]
 RECORDED = Path(__file__).parent / "recorded"
@@ -197,6 +198,61 @@ def test_the_limit_of_a_qos_counts_before_that_of_an_account(tiers: Outputs) -> 
     qos = "normal|0||cluster|gres/gpu=32|||\n"
     reading = read(limited(tiers, qos, "lab|vision|root|||gres/gpu=4|\n"))
     assert [one.name for one in reading.instance.resources] == ["QOS normal"]
+
+
+@pytest.mark.parametrize(
+    ("qos", "assoc", "limit"),
+    [
+        ("normal|0||cluster||gres/gpu:h100=32||\n", "", "user root in QOS normal (h100)"),
+        ("normal|0||cluster|gres/gpu:h100=32|||\n", "", "QOS normal (h100)"),
+        ("", "lab|vision|||root|gres/gpu:h100=32|\n", "account vision (h100)"),
+    ],
+)
+def test_a_limit_on_a_type_holds_for_the_jobs_that_name_it(
+    tiers: Outputs, qos: str, assoc: str, limit: str
+) -> None:
+    """Jobs 1 to 4 hold 28 h100, whatever they named; of those that wait only job 6 names it."""
+    named = changed(limited(tiers, qos, assoc), "6", TresPerNode="gres:gpu:h100:4")
+    reading = read(named)
+    (resource,) = reading.instance.resources
+    assert (resource.name, resource.windows[0].capacity) == (limit, 32)
+    under = {job.name for job in reading.instance.jobs if job.resources_per_gpu == {limit: 1}}
+    assert under == {"1", "2", "3", "4", "6"}
+    (free,) = [ids for note, ids in reading.notes.items() if "name no type of GPU" in note]
+    assert {*free} == {"5", "7"}
+    tight = read({**named, **{k: named[k].replace("=32", "=31") for k in ("qos", "assoc")}})
+    assert starts(reading)["6"] == 0 < starts(tight)["6"]
+    lower = read({**named, **{k: named[k].replace("=32", "=3") for k in ("qos", "assoc")}})
+    (told,) = [note for note, ids in lower.notes.items() if "6" in ids and "left out" in note]
+    assert told == f"left out: asks for 4 GPUs, and {limit} may have 3"
+
+
+def test_gpus_of_a_job_on_two_types_count_by_type(tiers: Outputs) -> None:
+    """Job 3 has node3 with h100, and here half of node4, which has a100."""
+    qos = "normal|0||cluster|gres/gpu:h100=32,gres/gpu:a100=32|||\n"
+    made = limited(tiers, qos)
+    node = re.sub(r"(NodeName=node4 .*)", lambda row: row[0].replace("h100", "a100"), made["node"])
+    rows = made["job"].split("\n")
+    (at,) = [i for i, row in enumerate(rows) if row.startswith("JobId=3 ")]
+    more = " Nodes=node4 CPU_IDs=0 Mem=0 GRES=gpu:a100:4(IDX:4-7)"
+    rows[at] = re.sub(r"(GRES=gpu:h100:8\(IDX:0-7\))", rf"\g<1>{more}", rows[at])
+    reading = read({**made, "node": node, "job": "\n".join(rows)})
+    (three,) = [job for job in reading.instance.jobs if job.name == "3"]
+    assert three.gpus == 12
+    assert three.resources == {"QOS normal (h100)": 8, "QOS normal (a100)": 4}
+
+
+def test_limits_on_all_gpus_and_on_a_type_hold_together(tiers: Outputs) -> None:
+    qos = "normal|0||cluster|gres/gpu=32,gres/gpu:h100=16|||gres/gpu:h100=8\n"
+    reading = read(changed(limited(tiers, qos), "6", TresPerNode="gres:gpu:h100:4"))
+    # The running jobs hold more of the type than the limit has now; Slurm ends none of them.
+    assert {one.name: one.windows[0].capacity for one in reading.instance.resources} == {
+        "QOS normal": 32,
+        "QOS normal (h100)": 28,
+    }
+    above = read(changed(limited(tiers, qos), "7", TresPerNode="gres:gpu:h100:8"))
+    (told,) = [note for note, ids in above.notes.items() if "7" in ids and "left out" in note]
+    assert told.endswith("asks for 16 GPUs, and its QOS or association lets a job have 8 h100")
 
 
 def test_recordings_keep_qos_and_associations(tiers: Outputs, tmp_path: Path) -> None:

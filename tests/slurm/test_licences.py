@@ -12,9 +12,10 @@ from recorded_slurm import Replayed, changed
 from rarmodel import slurm
 from rarmodel.errors import InputError
 from rarmodel.model import instance_digest
-from rarmodel.slurm.planning import Plan
+from rarmodel.slurm.plans import Plan
 from rarmodel.slurm.program_outputs import live, record, recorded
-from rarmodel.slurm.queue_reading import Reading, read
+from rarmodel.slurm.queue_account import Reading
+from rarmodel.slurm.queue_reading import read
 from rarmodel.verifier import verify
 
 Outputs = dict[str, str]

@@ -86,6 +86,30 @@ def test_slurm_interrupts_the_jobs_that_give_way_in_the_plan() -> None:
         assert set(expand(found[urgent]["NodeList"])) == {*planned.gpus}
 
 
+@pytest.mark.skipif(bool(missing(accounting=True)), reason=missing(accounting=True))
+@pytest.mark.parametrize("asked", ["gpu", "gpu:h100"])
+def test_a_limit_of_a_qos_lets_a_job_wait_as_in_the_plan(asked: str) -> None:
+    """Job 1 names no type, and its 8 h100 count against a limit on the type as well."""
+    with FakeSlurm(2, accounting=True) as cluster:
+        cluster.run(
+            ["sacctmgr", "-i", "modify", "qos", "normal", "set", f"GrpTRES=gres/{asked}=11"]
+        )
+        first = cluster.submit("-N1", "--gres=gpu:8", marked(25), seconds=25, held=False)
+        cluster.wait(lambda: states(cluster)[first]["JobState"] == "RUNNING", 20, "the first")
+        three = cluster.submit("-N1", f"--gres={asked}:3", marked(3), seconds=2)
+        four = cluster.submit("-N1", f"--gres={asked}:4", marked(3), seconds=2)
+        reading = slurm.read(run=cluster.run, slot_seconds=1.0)
+        made = slurm.plan(reading, iterations=50, threads=1)
+        start = {one.job: one.start for one in made.jobs}
+        assert start[three] == 0 < start[four]
+        cluster.run(["scontrol", "release", f"{three},{four}"])
+        cluster.wait(lambda: states(cluster)[three]["JobState"] != "PENDING", 15, "the small one")
+        cluster.wait(lambda: states(cluster)[four]["Reason"] == "QOSGrpGRES", 15, "the reason")
+        found = all_done(cluster, [first, three, four], 60)
+        # Moments as Slurm writes them are in order as text.
+        assert found[four]["StartTime"] >= found[first]["EndTime"] > found[three]["StartTime"]
+
+
 def test_unequal_parts_of_gpus_alone_start_on_the_nodes_of_the_plan() -> None:
     with FakeSlurm(3) as cluster:
         mine = cluster.submit("--gpus=12", "--time=60", marked(5))

@@ -18,8 +18,9 @@ from rarmodel.model.extremes import job_extremes
 from rarmodel.schema import Job
 from rarmodel.slurm import Profile, Rule, Rules
 from rarmodel.slurm.program_outputs import live, record, recorded
+from rarmodel.slurm.queue_account import Reading
 from rarmodel.slurm.queue_choices import chosen
-from rarmodel.slurm.queue_reading import Reading, read
+from rarmodel.slurm.queue_reading import read
 
 Outputs = dict[str, str]
 RECORDED = Path(__file__).parent / "recorded"

@@ -8,7 +8,8 @@ import pytest
 from recorded_slurm import changed
 
 from rarmodel.schema import Job
-from rarmodel.slurm.queue_reading import Reading, read
+from rarmodel.slurm.queue_account import Reading
+from rarmodel.slurm.queue_reading import read
 
 Outputs = dict[str, str]
 

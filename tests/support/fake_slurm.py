@@ -22,6 +22,12 @@ from rarmodel.slurm.program_outputs import ENVIRONMENT, SlurmError
 
 SCHEDULER = "sched_interval=1,sched_min_interval=0,bf_interval=1,bf_resolution=1"
 """By default Slurm looks at the queue twice a minute; tests do not have that time."""
+ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={port}
+AccountingStorageTRES=gres/gpu,gres/gpu:h100
+AccountingStorageEnforce=associations,limits,qos"""
 PATH = os.pathsep.join(["/usr/local/sbin", "/usr/sbin", "/sbin", os.environ.get("PATH", "")])
 
 SHAPES = (
@@ -36,9 +42,10 @@ SHAPES = (
 """Requests of jobs in the ways that Slurm offers."""
 
 
-def missing() -> str:
+def missing(*, accounting: bool = False) -> str:
     """Which of Slurm's programs is not installed; empty if all are."""
-    programs = ("slurmctld", "slurmd", "scontrol", "sbatch", "scancel", "squeue")
+    programs = ["slurmctld", "slurmd", "scontrol", "sbatch", "scancel", "squeue"]
+    programs += ["slurmdbd", "sacctmgr", "mariadbd", "mariadb-install-db"] if accounting else []
     lacking = [one for one in programs if shutil.which(one, path=PATH) is None]
     if lacking:
         return f"Slurm is not installed: no {', '.join(lacking)}"
@@ -53,7 +60,10 @@ def _user() -> str:
 
 
 class FakeSlurm:
-    """A cluster of nodes `node1` … with equal GPUs, by default four nodes below a switch."""
+    """A cluster of nodes `node1` … with equal GPUs, by default four nodes below a switch.
+
+    With accounting there are a database and slurmdbd, too, and Slurm enforces limits.
+    """
 
     def __init__(
         self,
@@ -62,11 +72,13 @@ class FakeSlurm:
         cpus: int = 64,
         extra: str = "",
         switches: Sequence[str] | None = None,
+        *,
+        accounting: bool = False,
     ) -> None:
         # Names of sockets below it must be short, so it is not pytest's folder.
         self.folder = Path(tempfile.mkdtemp(prefix="fs", dir="/tmp"))
         self.nodes, self.gpus, self.cpus, self.extra = nodes, gpus, cpus, extra
-        self.switches = switches
+        self.switches, self.accounting = switches, accounting
         self.daemons: list[subprocess.Popen[bytes]] = []
         self.environment = {
             **os.environ,
@@ -116,6 +128,8 @@ class FakeSlurm:
 
     def _up(self) -> FakeSlurm:
         self._configure()
+        if self.accounting:
+            self._account()
         self._start("slurmctld", "-D", "-f", self.environment["SLURM_CONF"])
         self.wait(lambda: self._answers("scontrol", "ping"), 30, "slurmctld")
         for i in range(1, self.nodes + 1):
@@ -175,8 +189,59 @@ class FakeSlurm:
                 ).read_bytes().split(b"\0"):
                     yield int(process.name)
 
+    def _configure_accounting(self, port: int, user: str) -> None:
+        path = self.folder / "slurmdbd.conf"
+        path.touch(mode=0o600)  # It has a password, so slurmdbd wants it so.
+        path.write_text(
+            f"""\
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={port}
+SlurmUser={user}
+AuthType=auth/none
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort={self.database_port}
+StorageUser=slurm
+StoragePass=slurm
+StorageLoc=slurm_acct_db
+LogFile={self.folder}/log/slurmdbd.log
+PidFile={self.folder}/run/slurmdbd.pid
+"""
+        )
+
+    def _account(self) -> None:
+        """Start a database and slurmdbd."""
+        folder, where = self.folder, f"--datadir={self.folder}/db"
+        small = "--innodb-log-file-size=8M"
+        known = ["--no-defaults", where, f"--user={_user()}", "--skip-name-resolve", small]
+        self.run(
+            [
+                *("mariadb-install-db", *known),
+                *("--auth-root-authentication-method=normal", "--skip-test-db"),
+            ]
+        )
+        (folder / "run" / "init.sql").write_text(
+            "CREATE USER IF NOT EXISTS slurm@'127.0.0.1' IDENTIFIED BY 'slurm';\n"
+            "GRANT ALL ON slurm_acct_db.* TO slurm@'127.0.0.1';\n"
+        )
+        self._start(
+            *("mariadbd", *known, f"--socket={folder}/run/db.sock"),
+            *(f"--port={self.database_port}", "--bind-address=127.0.0.1"),
+            *(f"--pid-file={folder}/run/db.pid", f"--init-file={folder}/run/init.sql"),
+            *("--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900"),
+        )
+        self.wait(lambda: not _is_free(self.database_port), 60, "mariadbd")
+        self._start("slurmdbd", "-D")
+        self.wait(lambda: not _is_free(self.database_port - 1), 60, "slurmdbd")
+
     def _configure(self) -> None:
-        folder, port, user = self.folder, _free_ports(self.nodes + 1), _user()
+        folder, port, user = self.folder, _free_ports(self.nodes + 3), _user()
+        self.database_port = port + self.nodes + 2
+        storage = "AccountingStorageType=accounting_storage/none"
+        if self.accounting:
+            storage = ACCOUNTING.format(port=port + self.nodes + 1)
+            self._configure_accounting(port + self.nodes + 1, user)
         folder.chmod(0o755)
         for name in ("state", "spool", "log", "run", "dev"):
             (folder / name).mkdir()
@@ -201,7 +266,7 @@ SlurmdLogFile={folder}/log/slurmd-%n.log
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+{storage}
 MpiDefault=none
 MailProg=/bin/true
 ReturnToService=2

@@ -249,14 +249,14 @@ def test_model_of_a_job_depends_on_seed_and_name_alone(tmp_path: Path) -> None:
 
 
 def test_model_can_be_given_to_all_jobs_without_one(tmp_path: Path) -> None:
-    text = rows("a,0,1,0,60,,,,", "b,0,1,0,60,,ncf,32768,", "c,0,1,0,60,,bert,4,")
+    text = rows("a,0,1,0,60,,,,", "b,0,1,0,60,,dcgan,32768,", "c,0,1,0,60,,bert,4,")
     instance, account = imported(tmp_path / "t.csv", text, model="VGG-16")
     jobs = jobs_of(instance)
     assert [jobs[name].gradient_mb for name in "abc"] == [553.43, 553.43, 437.93]
     assert jobs["b"].batch_size == 16
     assert reasons(account.notes) == {
         "no model; the given one is used": 1,
-        "model 'ncf' has no profile; the given one is used": 1,
+        "model 'dcgan' has no profile; the given one is used": 1,
     }
 
 
@@ -267,7 +267,7 @@ ROW = st.builds(
     st.sampled_from(["", "0", "5", "2017-10-09"]),
     st.sampled_from(["", "0", "90", "-3", "1e12", "1:00"]),
     st.sampled_from(["", "10", "y"]),
-    st.sampled_from(["", "vgg16", "ncf"]),
+    st.sampled_from(["", "vgg16", "dcgan"]),
     st.sampled_from(["", "0", "16", "99999999"]),
 )
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rarmodel.schema.base import BILLION
 
-from .arrays import BY_RING, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
+from .arrays import BY_CLASS, BY_RING, NOW, ROOM, SETTLED, UNKNOWN, Arrays, State
 from .compilation import compiled
 from .formulas import (
     exchange_seconds,
@@ -83,8 +83,11 @@ def load_links(arrays: Arrays, state: State, job: int) -> None:
         elif own < 0:
             own = felt_units(duty, -1 - own)
         state.duty[job * arrays.classes + column] = own
-        for number in range(first, first + ring.links):
-            state.load[NOW, state.members[number].link * arrays.classes + column] += own
+    for number in range(first, first + ring.links):
+        index = state.members[number].link
+        for column in range(arrays.classes):
+            own = state.duty[job * arrays.classes + column]
+            state.load[NOW, index * arrays.classes + column] += own
 
 
 @_inner
@@ -139,8 +142,16 @@ def note_by_ring(arrays: Arrays, state: State, index: int, changed: int) -> int:
     A ring compares the loads of its own class, as what it counts itself does not change.
     """
     link, first = state.links[index], index * arrays.classes
+    bound = -np.inf  # A ring with less stays as it is, whatever its class.
+    if arrays.sharing == BY_CLASS:
+        bound = ROOM
+        for place in range(first, first + arrays.classes):
+            most = max(state.load[SETTLED, place], state.load[NOW, place])
+            bound = min(bound, ROOM - most)
     for at in range(link.row, link.row + link.rings):
         job = state.row[at].job
+        if state.rings[job].bandwidth < bound:
+            continue
         place = first + column_of(arrays, state, job)
         before, after = ROOM - state.load[SETTLED, place], ROOM - state.load[NOW, place]
         if before == after:

@@ -231,12 +231,12 @@ NAMED = [
             (
                 "job 'j0' never completes: it runs on 's0' (1 GPU) and 's1' (1 GPU), where it "
                 "makes no "
-                "progress beside the running jobs 'j1', and jobs are not interrupted"
+                "progress beside the running job 'j1', and jobs are not interrupted"
             ),
             (
                 "job 'j1' never completes: it runs on 's0' (1 GPU) and 's1' (1 GPU), where it "
                 "makes no "
-                "progress beside the running jobs 'j0', and jobs are not interrupted"
+                "progress beside the running job 'j0', and jobs are not interrupted"
             ),
             "job 'j2' can never run: it waits for 'j0', which never completes",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -39,13 +39,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     most = terminalreporter.config.getoption("durations")
     if not most:
         return
-    seconds = Counter[str]()
+    seconds: dict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for one in reports:
             if isinstance(one, pytest.TestReport):
                 seconds[one.nodeid.partition("::")[0]] += one.duration
     terminalreporter.section(f"slowest {most} files")
-    for name, taken in seconds.most_common(most):
+    for name, taken in sorted(seconds.items(), key=lambda one: -one[1])[:most]:
         terminalreporter.write_line(f"{taken:.2f}s {name}")
 
 

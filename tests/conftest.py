@@ -39,14 +39,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     most = terminalreporter.config.getoption("durations")
     if not most:
         return
-    seconds = defaultdict[str, float](float)
+    seconds: dict[str, float] = defaultdict(float)
     for reports in terminalreporter.stats.values():
         for one in reports:
             if isinstance(one, pytest.TestReport):
                 seconds[one.nodeid.partition("::")[0]] += one.duration
     terminalreporter.section(f"slowest {most} files")
-    longest = sorted(seconds.items(), key=lambda one: -one[1])
-    for name, taken in longest[:most]:
+    for name, taken in sorted(seconds.items(), key=lambda one: -one[1])[:most]:
         terminalreporter.write_line(f"{taken:.2f}s {name}")
 
 

@@ -127,7 +127,7 @@ def test_simulation_without_an_end_is_a_row_without_figures(folder: Path) -> Non
     (row,) = rows(folder / "out")
     assert (row["status"], row["makespan"], row["mean_flow"]) == ("unknown", None, None)
     assert row["reasons"].splitlines() == [
-        "nothing more happens; not complete: jobs 'a'",
+        "nothing more happens; not complete: job 'a'",
         "job 'a' waits for 4 GPUs, which are idle: placement 'one' gives it no place",
     ]
     assert standing(folder / "out").lost == 0

@@ -18,7 +18,15 @@ from rarmodel.files import to_json
 from rarmodel.limits import Limits
 from rarmodel.methods import constructive_methods
 from rarmodel.model import used
-from rarmodel.model.features import DUTY, LEVELS, PREEMPTION
+from rarmodel.model.features import (
+    CARDS,
+    DUTY,
+    LATENCY,
+    LEVELS,
+    NETWORK_PRESSURES,
+    OVERLAP,
+    PREEMPTION,
+)
 from rarmodel.schema import Instance
 from rarmodel.schema.instance import Preemption
 
@@ -55,7 +63,17 @@ REFUSING: dict[str, Sequence[object]] = {
     "audit": ["audit", "I"],
     "formulate another": ["formulate", "I", "--formulation", "busy-time", "--output", "model.lp"],
 }
-"""What is for the paper's problem only, all but the audit by duty too."""
+"""What is for the paper's problem only."""
+
+SPEEDS = {DUTY.name, LATENCY.name, OVERLAP.name, NETWORK_PRESSURES.name}
+"""Features that change nothing but how fast rings are on the links that they use."""
+TAKEN: dict[str, set[str]] = {
+    "solve by a policy": {*SPEEDS, CARDS.name},
+    "solve by another formulation": SPEEDS,
+    "audit": set(),
+    "formulate another": SPEEDS,
+}
+"""What these handle beside the paper's problem."""
 
 OTHERS = {
     *("campaign", "check", "generate", "import", "instances", "list", "schema", "simulate"),
@@ -78,10 +96,11 @@ def wide(name: str) -> Instance:
     if name in OBJECTIVES:
         return plain().model_copy(update={"objective": name})
     drawn = (random_wide(Random(seed), [name], jobs=3, most_slots=3) for seed in range(1000))
+    names = {name, DUTY.name} if name == NETWORK_PRESSURES.name else {name}
     return next(
         one
         for one in drawn
-        if used(one).keys() == {name}
+        if used(one).keys() == names
         and one.cluster.network.kind == ("tree" if name == LEVELS.name else "star")
         and solved(one)
     )
@@ -94,6 +113,8 @@ def solved(instance: Instance) -> str | None:
     schedule = fifo(of, Limits()).schedule
     return None if schedule is None else to_json(schedule)
 
+
+LIMITS = {"solve by another formulation": ["--time-limit", 20]}
 
 Asked = Callable[[Instance, Sequence[object]], list[object]]
 FEATURES = [feature.name for feature in WIDE]
@@ -150,7 +171,7 @@ def test_calibrate_leaves_the_rates_of_a_tree_with_levels(invoke: Invoke, asked:
         for command in HANDLING
         # Where a command asks for an objective, that of the instance counts for nothing.
         for name in (*FEATURES, *(() if "--objective" in HANDLING[command] else OBJECTIVES))
-        if command != "calibrate" or name not in {DUTY.name, LEVELS.name}
+        if command != "calibrate" or name not in {DUTY.name, NETWORK_PRESSURES.name, LEVELS.name}
     ],
 )
 def test_commands_work_on_wide_instances(
@@ -167,7 +188,7 @@ def test_commands_work_on_wide_instances(
         (command, name)
         for command in REFUSING
         for name in (*FEATURES, *OBJECTIVES[1:], PREEMPTION.name)
-        if name != DUTY.name or command == "audit"
+        if name not in TAKEN[command]
     ],
 )
 def test_commands_for_the_papers_problem_name_the_field(
@@ -175,11 +196,21 @@ def test_commands_for_the_papers_problem_name_the_field(
 ) -> None:
     instance = wide(name)
     outcome = invoke(*asked(instance, REFUSING[command]))
-    ((feature, place),) = used(instance).items()
+    refused = (f"{feature} ({place})" for feature, place in used(instance).items())
     assert outcome.code == 2
     assert outcome.out == ""
     (line,) = outcome.lines
-    assert line.endswith(f" does not handle {feature} ({place})")
+    assert line.endswith(f" does not handle {' and '.join(refused)}")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [(command, name) for command in TAKEN for name in sorted(TAKEN[command])]
+)
+def test_commands_for_the_papers_problem_take_what_changes_only_speeds(
+    command: str, name: str, invoke: Invoke, asked: Asked
+) -> None:
+    outcome = invoke(*asked(wide(name), [*REFUSING[command], *LIMITS.get(command, ())]))
+    assert outcome.code == 0, outcome.err
 
 
 @pytest.mark.parametrize("command", HANDLING)
@@ -217,7 +248,9 @@ def test_a_campaign_skips_what_does_not_fit(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = [name for name in (*FEATURES, PREEMPTION.name) if name != DUTY.name]
+    names = [
+        name for name in (*FEATURES, PREEMPTION.name) if name not in TAKEN["solve by a policy"]
+    ]
     for name in names:
         Path(f"{name}.json").write_text(to_json(wide(name)), encoding="utf-8")
     listed = ", ".join(f"{name}.json" for name in names)

@@ -10,7 +10,7 @@ strict
 fill
     The same, but the first that does not fit is passed over.
 each-round
-    Shares are decided in each round, not at most each 1,920 s.
+    Shares are decided in each round, not at most every 1,920 s.
 since-arrival
     Rounds count what jobs had since they arrived, not since shares were decided last.
 count

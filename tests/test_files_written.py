@@ -39,7 +39,9 @@ def test_instance_written_and_read_is_the_same(instance: Instance) -> None:
     assert parse_instance(to_json(instance)) == instance
 
 
-NAMES = st.text(min_size=1).filter(lambda text: text.isprintable() or "\n" in text)
+PRINTABLE = st.characters(exclude_categories=["C", "Z"]) | st.just(" ")
+NAMES = st.text(PRINTABLE, min_size=1) | st.tuples(st.text(), st.text()).map("\n".join)
+"""Printable texts, and texts with a line break."""
 SCHEDULES = st.builds(
     Schedule,
     schema_version=st.just(1),

@@ -23,7 +23,7 @@ def test_equal_servers_on_a_star() -> None:
     assert {server.gpus for server in cluster.servers} == {4}
     assert cluster.network.model_dump() == {"kind": "star", "gbps": 10.0}
     assert (cluster.intra_server_gbps, cluster.reduction_gbps) == (120, 400)
-    assert contention.model_dump() == {**DEFAULT_CONTENTION, "model": "count"}
+    assert contention.given() == {**DEFAULT_CONTENTION, "model": "count"}
     assert not partitions
 
 

@@ -93,7 +93,6 @@ def calibrate(
     Then the terms of the model are added one after another, and those that lower the held-out error
     are fitted.
     """
-    from rarmodel import files  # noqa: PLC0415
     from rarmodel.api import inputs, sources  # noqa: PLC0415
 
     from . import measurement_tables as tables  # noqa: PLC0415
@@ -137,11 +136,7 @@ def calibrate(
     found = inputs.calibrate(
         table, nccl_tests=nccl_tests, message_mb=message_mb, model=model, **known
     )
-    if output is not None:
-        text = files.format_json(found.sections()) + "\n"
-        if base is not None:
-            text = files.to_json(found.applied(base))
-        write_json(text, output, "constants" if base is None else "instance")
+    _write_constants(found, base, output)
     if plot is not None:
         from rarmodel.drawing import calibration_chart  # noqa: PLC0415 - an extra
 
@@ -164,15 +159,9 @@ def _terms(
     as_json: bool,
 ) -> int:
     """Write and print what a table in a published layout says about the terms of the model."""
-    from rarmodel import files  # noqa: PLC0415
-
     from . import term_tables as tables  # noqa: PLC0415
 
-    if output is not None:
-        text = files.format_json(compared.sections()) + "\n"
-        if base is not None:
-            text = files.to_json(compared.applied(base))
-        write_json(text, output, "constants" if base is None else "instance")
+    _write_constants(compared, base, output)
     if plot is not None:
         from rarmodel.drawing import terms_chart  # noqa: PLC0415 - an extra
 
@@ -193,6 +182,20 @@ def _terms(
         for sentence in compared.verdicts:
             answer(one_line(sentence))
     return 0
+
+
+def _write_constants(
+    found: Calibration | TermComparison, base: Instance | None, output: str | None
+) -> None:
+    """Write the constants to a file, or the instance with them."""
+    from rarmodel import files  # noqa: PLC0415
+
+    if output is None:
+        return
+    if base is None:
+        write_json(files.format_json(found.sections()) + "\n", output, "constants")
+    else:
+        write_json(files.to_json(found.applied(base)), output, "instance")
 
 
 def _print(found: Calibration) -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from math import inf
 from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.gpu_sharing import running_gpus_held
 from rarmodel.model.usage_limits import UsageLimit, usage_limits
 
 from .component import Component
@@ -71,7 +73,7 @@ def limit_caps(scope: Scope, *, of_tenants: bool) -> dict[str, Cap]:
         name: Cap(
             [inf if (most := limit.capacity(t)) is None else most for t in range(scope.horizon)],
             {
-                j: limit.uses[scope.index[j]].at(job.running.size)
+                j: limit.uses[scope.index[j]].at(running_gpus_held(scope.instance, scope.index[j]))
                 for j, job in scope.jobs.items()
                 if job.running is not None and scope.index[j] in limit.uses
             },
@@ -97,14 +99,14 @@ class Holder:
         The GPUs of a server that it holds in a slot, as an expression of the model.
     amount
         How much it uses in a slot of what it uses by its number of GPUs: a function of that
-        number, and the slot.
+        number, where a worker that takes slices holds a part of a GPU, and the slot.
     """
 
     job: str
     keeps: bool
     most: Mapping[str, int]
     on: Callable[[str, int], Any]
-    amount: Callable[[Callable[[int], int], int], Any]
+    amount: Callable[[Callable[[Fraction | int], int], int], Any]
 
 
 Holders = Callable[[Any, Scope], Iterable[Holder]]
@@ -134,8 +136,9 @@ def keep_servers(holders: Holders, m: Any, scope: Scope) -> None:
 def keep_limits(holders: Holders, m: Any, scope: Scope) -> None:
     """Quotas and resources: what jobs use of each at once, but for jobs that run at slot 0.
 
-    With u_cj(w) what job j uses of limit c while it holds w GPUs (of a tenant's cap: w, if it is a
-    job of the tenant or of one below it) and C_ct the capacity, if there is one in slot t:
+    With u_cj(w) what job j uses of limit c while it holds w GPUs, or parts of them (of a tenant's
+    cap: w, if it is a job of the tenant or of one below it) and C_ct the capacity, if there is one
+    in slot t:
 
     ```
     Σ_j u_cj(Σ_s held_jst) ≤ C_ct

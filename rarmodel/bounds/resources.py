@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rarmodel.model.caching import once_per_instance
+from rarmodel.model.gpu_sharing import running_gpus_held
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.model.usage_limits import UsageLimit, limits_of_jobs, usage_limits
 from rarmodel.schema import Instance
@@ -116,7 +117,7 @@ def supplies(instance: Instance) -> tuple[Supply, ...]:
 
 def _supply(instance: Instance, limit: UsageLimit) -> Supply:
     def use(j: int, gpus: int) -> int:
-        return limit.uses[j].at(gpus) if j in limit.uses else 0
+        return limit.uses[j].least_at(gpus) if j in limit.uses else 0
 
     areas, known = least_areas(instance, use), works(instance)
     users = {}
@@ -127,9 +128,9 @@ def _supply(instance: Instance, limit: UsageLimit) -> Supply:
         users[j] = work._replace(area=areas[j])
     jobs = instance.jobs
     kept = sum(
-        uses.at(running.size)
+        uses.at(running_gpus_held(instance, j))
         for j, uses in limit.uses.items()
-        if (running := jobs[j].running) is not None
+        if jobs[j].running is not None
     )
     capacities = tuple(None if one is None else max(one, kept) for one in limit.capacities)
     most = None if limit.most is None else max(limit.most, kept)
@@ -220,7 +221,11 @@ def _exclusions(instance: Instance) -> dict[int, set[int]]:
         *(
             (
                 limit.most,
-                {j: min(map(limit.uses[j].at, jobs[j].sizes)) for j in users if j in limit.uses},
+                {
+                    j: min(map(limit.uses[j].least_at, jobs[j].sizes))
+                    for j in users
+                    if j in limit.uses
+                },
             )
             for limit in limits
             if limit.most is not None

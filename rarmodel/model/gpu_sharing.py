@@ -63,6 +63,42 @@ def part_held(instance: Instance, job: Job, server: int) -> Fraction:
     return Fraction(job.slices, instance.cluster.slices_of(instance.cluster.servers[server]))
 
 
+def gpus_held(instance: Instance, job: int, workers: Mapping[int, int]) -> Fraction | int:
+    """GPUs that a job holds with so many workers by server, by index: a worker of slices, a part."""
+    if instance.jobs[job].slices is None:
+        return sum(workers.values())
+    return sum(
+        (count * fraction_held(instance, job, server) for server, count in workers.items()),
+        Fraction(0),
+    )
+
+
+def running_gpus_held(instance: Instance, job: int) -> Fraction | int:
+    """The same of a job at slot 0: 0 if it does not run then."""
+    running = instance.jobs[job].running
+    if running is None:
+        return 0
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    return gpus_held(instance, job, {index[name]: len(g) for name, g in running.gpus.items()})
+
+
+def least_part_held(instance: Instance, job: int) -> Fraction | int:
+    """The least part of a GPU that a worker of a job can hold: of the most slices that there are."""
+    slices, cluster = instance.jobs[job].slices, instance.cluster
+    if slices is None:
+        return 1
+    return Fraction(slices, max(map(cluster.slices_of, cluster.servers)))
+
+
+@once_per_instance
+def parts_of_gpus(instance: Instance) -> int:
+    """Parts of a GPU of which all that workers hold are multiples; 1 where no GPU is shared."""
+    cluster = instance.cluster
+    if not shares_gpus(instance):
+        return 1
+    return math.lcm(*{cluster.slices_of(server) for server in cluster.servers})
+
+
 class MemoryUnits(NamedTuple):
     """Memory in whole numbers: multiples of a number of which all needs are multiples.
 

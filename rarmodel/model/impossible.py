@@ -19,6 +19,7 @@ from rarmodel.schema.references import has_room
 
 from .caching import once_per_instance
 from .extremes import job_extremes
+from .gpu_sharing import running_gpus_held
 from .horizon import at_last, horizon_of, running_ends, unbegun
 from .interruptions import interrupts, may_stop
 from .left import Left, left_of
@@ -313,7 +314,8 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
             if running is not None and end is not None:
                 away += [(0, end, name, len(gpus)) for name, gpus in running.gpus.items()]
                 uses = limits_of_jobs(instance)[j].items()
-                own += [(end, i, use.at(running.size)) for i, use in uses]
+                gpus = running_gpus_held(instance, j)
+                own += [(end, i, use.at(gpus)) for i, use in uses]
     limits = usage_limits(instance) if capped else ()
     moments = {0, *(start for start, *_ in away), *(end for _, end, *_ in away if end is not None)}
     moments.update(slot for limit in limits for slot in limit.starts)
@@ -389,7 +391,7 @@ def _limits(instance: Instance, j: int) -> str:
     for i, use in limits_of_jobs(instance)[j].items():
         limit = usage_limits(instance)[i]
         found.append(limit.words)
-        least = min(map(use.at, job.sizes))
+        least = min(map(use.least_at, job.sizes))
         if limit.most is not None and least > limit.most:
             uses = "" if limit.of_tenant else f", as it uses {limit.told(least)} at least"
             beyond.append(limit.words + uses)

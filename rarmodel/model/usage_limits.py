@@ -4,7 +4,8 @@ A cap of a tenant (section 9) is a resource (section 19) of which each GPU of it
 each GPU of the jobs of all tenants below it (section 18). So all parts know limits only. Amounts
 are whole numbers here: multiples of the greatest number of which all that jobs use of a limit are
 multiples. A capacity between two multiples is worth the lower one, also beside running jobs, as
-what these use is such a multiple.
+what these use is such a multiple. Where jobs share GPUs, a worker that holds a part of a GPU uses
+this part (section 15).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from rarmodel.schema.resources import uses_of
 from rarmodel.schema.tenants import lineages
 
 from .caching import once_per_instance
+from .gpu_sharing import least_part_held, parts_of_gpus
 
 
 class Use(NamedTuple):
@@ -30,15 +32,22 @@ class Use(NamedTuple):
     of_job
         As a whole, while it holds GPUs.
     of_gpu
-        Each of its workers, beside that.
+        Each GPU that it holds, beside that.
+    part
+        The least part of a GPU that a worker of the job can hold.
     """
 
     of_job: int
     of_gpu: int
+    part: Fraction | int = 1
 
-    def at(self, gpus: int) -> int:
-        """What the job uses with so many GPUs."""
-        return self.of_job + gpus * self.of_gpu
+    def at(self, gpus: Fraction | int) -> int:
+        """What the job uses with so many GPUs, as `gpu_sharing.gpus_held` counts them."""
+        return self.of_job + int(gpus * self.of_gpu)
+
+    def least_at(self, workers: int) -> int:
+        """The least that the job uses with so many workers."""
+        return self.at(workers * self.part)
 
 
 class UsageLimit(NamedTuple):
@@ -112,7 +121,7 @@ def sizes_within(instance: Instance, j: int, left: Mapping[int, int]) -> tuple[i
     return tuple(
         size
         for size in instance.jobs[j].sizes
-        if all(use.at(size) <= left[i] for i, use in uses.items() if i in left)
+        if all(use.least_at(size) <= left[i] for i, use in uses.items() if i in left)
     )
 
 
@@ -121,18 +130,19 @@ def _caps(instance: Instance) -> Iterator[UsageLimit]:
     capped = [(i, one, one.gpus) for i, one in enumerate(instance.tenants) if one.gpus is not None]
     if not capped:
         return
-    above = lineages(instance.tenants)
+    above, parts = lineages(instance.tenants), parts_of_gpus(instance)
     jobs: dict[str, dict[int, Use]] = {one.name: {} for _, one, _ in capped}
     for j, job in enumerate(instance.jobs):
         for name in above.get(job.tenant or "", ()):
             if name in jobs:
-                jobs[name][j] = Use(0, 1)
+                jobs[name][j] = Use(0, parts, least_part_held(instance, j))
     for i, one, gpus in capped:
         place = f"tenants[{i}].gpus"
         several = f"{gpus} GPU{'s' * (gpus != 1)}"
         words = f"the cap of {several} of tenant {one.name!r} ({place})"
         yield UsageLimit(
-            *(one.name, place, words, Fraction(1), (0,), (gpus,), jobs[one.name]), of_tenant=True
+            *(one.name, place, words, Fraction(1, parts), (0,), (gpus * parts,), jobs[one.name]),
+            of_tenant=True,
         )
 
 
@@ -161,11 +171,13 @@ def _resources(instance: Instance) -> Iterator[UsageLimit]:
         unit = common_unit(
             amount for job in jobs.values() for _, name, amount in uses_of(job) if name == one.name
         )
+        unit /= parts_of_gpus(instance)
         starts, capacities = _steps(one, unit)
         uses = {
             j: Use(
                 int(exactly((job.resources or {}).get(one.name, 0)) / unit),
                 int(exactly((job.resources_per_gpu or {}).get(one.name, 0)) / unit),
+                least_part_held(instance, j),
             )
             for j, job in jobs.items()
         }

@@ -64,7 +64,7 @@ def part_held(instance: Instance, job: Job, server: int) -> Fraction:
 
 
 def gpus_held(instance: Instance, job: int, workers: Mapping[int, int]) -> Fraction | int:
-    """GPUs that a job holds with so many workers by server, by index: a worker of slices, a part."""
+    """GPUs that a job holds with so many workers by server, where slices are parts of a GPU."""
     if instance.jobs[job].slices is None:
         return sum(workers.values())
     return sum(
@@ -83,7 +83,7 @@ def running_gpus_held(instance: Instance, job: int) -> Fraction | int:
 
 
 def least_part_held(instance: Instance, job: int) -> Fraction | int:
-    """The least part of a GPU that a worker of a job can hold: of the most slices that there are."""
+    """The least part of a GPU that a worker of a job can hold, as if all servers were its own."""
     slices, cluster = instance.jobs[job].slices, instance.cluster
     if slices is None:
         return 1

@@ -123,6 +123,7 @@ class Periods(Sequence[Period]):
             changed = traffic.change(ended, begun)
             active.update(dict.fromkeys(begun))
             outdated.update(begun, *(traffic.rings_on[link] for link in changed))
+            outdated.update(traffic.on_their_gpus(ended, begun))
             for i in ended:
                 del active[i]
                 states.pop(i, None)

@@ -73,6 +73,7 @@ def _completions(
     lost = [run.iterations - run.job.iterations_left for run in runs]
     finish: list[int | None] = [None] * len(rings)
     gbps: list[float] = [0.0] * len(rings)
+    load = [0] * len(rings)  # Of others on its GPUs.
     ends: list[tuple[int, int]] = []  # A heap of (finish, ring); out of date if `finish` differs.
     stops = [(run.end, i) for i, run in enumerate(runs) if run.end is not None]
     heapify(stops)
@@ -133,11 +134,11 @@ def _completions(
         }
         for i in begun:
             since[i] = slot
-        for i in slowed_or_sped.union(begun):
-            bandwidth = traffic.bandwidth_gbps(i)
-            if bandwidth == gbps[i]:
+        for i in slowed_or_sped.union(begun, traffic.on_their_gpus(ended, begun)):
+            bandwidth, beside = traffic.bandwidth_gbps(i), traffic.gpu_load(i)
+            if bandwidth == gbps[i] and beside == load[i]:
                 continue
-            gbps[i] = bandwidth
+            gbps[i], load[i] = bandwidth, beside
             new_speed = timing.speed(slot_seconds, traffic.iteration_seconds(i, bandwidth))
             if new_speed == speed[i]:
                 continue

@@ -16,6 +16,8 @@ from .report import Violation
 from .segments import runs_on
 from .simulation_result import Run
 
+NOTHING = Fraction(0)
+
 
 class Hold(NamedTuple):
     """GPUs of one server that somebody holds from a slot until before another.
@@ -47,7 +49,7 @@ class Hold(NamedTuple):
     start: int
     end: float
     slices: int | None = None
-    memory_gb: Fraction = Fraction(0)
+    memory_gb: Fraction = NOTHING
     running: bool = False
     what: str = "job"
 
@@ -61,12 +63,12 @@ def holds_of(sound: Sequence[tuple[Held, Run]], ends: Sequence[int | None]) -> l
     ]
 
 
-def hold_of(i: int, job: Job, segment: Held, server: str, end: float) -> Hold:
+def hold_of(holder: int, job: Job, segment: Held, server: str, end: float) -> Hold:
     """What a segment holds of a server."""
-    memory_gb = Fraction(repr(float(job.memory_gb))) if job.memory_gb else Fraction(0)
+    memory_gb = Fraction(repr(float(job.memory_gb))) if job.memory_gb else NOTHING
+    ran = job.running is not None and runs_on(job, segment)
     gpus, start = segment.gpus[server], segment.start
-    ran = runs_on(job, segment)
-    return Hold(i, job.name, server, gpus, start, end, job.slices, memory_gb, ran)
+    return Hold(holder, job.name, server, gpus, start, end, job.slices, memory_gb, ran)
 
 
 def gpus_suffice(instance: Instance, holds: Sequence[Hold]) -> Iterator[Violation]:
@@ -157,7 +159,7 @@ def _together(instance: Instance, holds: Sequence[Hold]) -> Iterator[Violation]:
             if taken > slices:
                 whole = any(other.slices is None for other in here)
                 _add(wholly if whole else partly, gpu, others, taken)
-            needed = sum((other.memory_gb for other in here), Fraction(0))
+            needed = sum((other.memory_gb for other in here), NOTHING)
             if one.memory_gb and needed > memory:
                 _add(full, gpu, others, needed)
         if wholly.gpus:

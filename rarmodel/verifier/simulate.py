@@ -61,6 +61,7 @@ def _completions(
     The last is None if all jobs complete.
     """
     traffic = traffic_of(instance, rings)
+    on_gpus = traffic.gpus
     slot_seconds = instance.time.slot_seconds
     completion: list[int | None] = [None] * len(rings)
     left_at: list[int | None] = [None] * len(rings)
@@ -134,8 +135,12 @@ def _completions(
         }
         for i in begun:
             since[i] = slot
-        for i in slowed_or_sped.union(begun, traffic.on_their_gpus(ended, begun)):
-            bandwidth, beside = traffic.bandwidth_gbps(i), traffic.gpu_load(i)
+        slowed_or_sped.update(begun)
+        if on_gpus is not None:
+            slowed_or_sped |= on_gpus.beside(ended) | on_gpus.beside(begun)
+        for i in slowed_or_sped:
+            bandwidth = traffic.bandwidth_gbps(i)
+            beside = 0 if on_gpus is None else on_gpus.greatest(i)
             if bandwidth == gbps[i] and beside == load[i]:
                 continue
             gbps[i], load[i] = bandwidth, beside

@@ -8,7 +8,6 @@ Where rings are not alike, as by duty, it is the same with the sum of what they 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -154,14 +153,6 @@ class Traffic:
         if not links:
             return self._within[next(iter(self._rings[i].workers))]
         return min(self._on_links(i, links), self._terms[i].most_gbps)
-
-    def gpu_load(self, i: int) -> int:
-        """The greatest load of others on a GPU of an active ring, in `UNITS`."""
-        return 0 if self.gpus is None else self.gpus.greatest(i)
-
-    def on_their_gpus(self, *changed: Iterable[int]) -> set[int]:
-        """The active rings on the GPUs of those that began or ended."""
-        return set() if self.gpus is None else self.gpus.beside(chain(*changed))
 
     def _on_links(self, i: int, links: Sequence[int]) -> float:
         """The least share on the links that a ring uses, (7)."""

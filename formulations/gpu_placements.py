@@ -40,7 +40,7 @@ def sets_of_gpus(scope: Scope, name: str, workers: Mapping[str, int]) -> Iterato
     """
     job = scope.jobs[name]
     if job.running is not None:
-        yield {server: job.running.gpus[server] for server in workers}
+        yield {server: tuple(sorted(job.running.gpus[server])) for server in workers}
         return
     some = [list(_on_server(scope, name, server, count)) for server, count in workers.items()]
     for chosen in product(*some):

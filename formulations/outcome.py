@@ -83,7 +83,9 @@ class ScheduleOutcome:
             for segment in by_job[j].segments:
                 counts = {index[s]: len(gpus) for s, gpus in segment.gpus.items() if gpus}
                 inside = dict(sorted(counts.items()))
-                runs.append(run_of(scope.instance, job, segment, inside, restore, before))
+                own = tuple((index[s], gpu) for s, gpus in segment.gpus.items() for gpu in gpus)
+                run = run_of(scope.instance, job, segment, inside, restore, before)
+                runs.append(run._replace(gpus=own))
                 before = len(runs) - 1
         self._runs, self._course = runs, simulate(scope.instance, runs)
         late, names = scope.horizon + 1, list(scope.servers)

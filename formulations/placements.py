@@ -160,7 +160,8 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
                     options[name][OWN] = own
             if not may_stop(scope.instance, job):
                 continue
-        alike = job.sizes, job.servers, job.spread, job.times and tuple(job.times)
+        places = job.servers, job.spread, job.slices, job.memory_gb
+        alike = job.sizes, places, job.times and tuple(job.times)
         common = not scope.allowed and (scope.interrupted or job.running is None)
         ways = shared.get(alike) if common else None
         if ways is None:

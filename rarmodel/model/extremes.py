@@ -19,6 +19,7 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
+from .gpu_sharing import greatest_loads, shares_gpus
 from .interruptions import may_stop
 from .link_shares import worst_share
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
@@ -109,7 +110,8 @@ def _slowest_of_each_kind(instance: Instance) -> tuple[Job, ...]:
             found.append(job)
             continue
         numbers: list[float] = [job.gradient_mb, batch or 0, forward or 0.0, backward]
-        _, most = greatest.setdefault((job.gpus, job.servers, job.spread), (job, numbers))
+        places = job.gpus, job.servers, job.spread, job.slices, job.memory_gb
+        _, most = greatest.setdefault(places, (job, numbers))
         for i, number in enumerate(numbers):
             most[i] = max(most[i], number)
     names = "gradient_mb", "batch_size", "forward_ms_per_sample", "backward_ms"
@@ -178,6 +180,7 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     slowest_share = _slowest_shares(instance, tree)
     least_within = min(within_gbps(instance.cluster, s) for s in range(len(tree.paths)))
     every = allowed_servers(instance)
+    loads = greatest_loads(instance) if shares_gpus(instance) else ()
 
     def worst(j: int, size: int, packed: Collection[int]) -> Iterator[tuple[int, float]]:
         """Servers and bandwidth of what may be slowest."""
@@ -188,17 +191,17 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
         if most > 1:
             yield most, slowest_share[size]
 
-    if found := columns(instance):
+    if not loads and (found := columns(instance)):
         return _ranges_of_columns(instance, found, worst)
     ranges = []
     for j, (own, alone) in enumerate(_each_alone(instance)):
-        options = [*alone]
+        options, most = [*alone], loads[j] if loads else 0
         best = min([pace.seconds(servers, gbps) for pace, servers, gbps, _ in options])
         packed = [pace.size for pace, servers, _, _ in options if servers == 1]
         shapes = [
             (pace, shape) for (size, _), pace in own.items() for shape in worst(j, size, packed)
         ]
-        ranges.append((best, max(pace.seconds(*shape) for pace, shape in shapes)))
+        ranges.append((best, max(pace.beside(most).seconds(*shape) for pace, shape in shapes)))
     return tuple(ranges)
 
 
@@ -236,6 +239,8 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     No ring has less than the least that network cards leave one.
     """
     total = instance.cluster.total_gpus
+    if shares_gpus(instance):
+        total = sum(tree.places)
     # Of a moldable job, the smallest ring that spreads leaves the most room for others.
     rings = sorted(
         min(size for size in job.sizes if size > 1) for job in instance.jobs if job.sizes[-1] > 1

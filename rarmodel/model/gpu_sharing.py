@@ -173,6 +173,33 @@ def loss_units(sufferer: Job, other: Job, measured: Mapping[tuple[str, str], flo
     return math.ceil(exactly(sufferer.sensitivity) * exactly(other.pressure) * UNITS)
 
 
+@once_per_instance
+def greatest_loads(instance: Instance) -> tuple[int, ...]:
+    """(jobs) At least as much as others can count to each job on one of its GPUs, in `UNITS`.
+
+    Those that count most for the slices that they take are there, the last one in part.
+    """
+    lost, cluster = losses(instance), instance.cluster
+    most = max(map(cluster.slices_of, cluster.servers))
+    sharing = [(i, job.slices) for i, job in enumerate(instance.jobs) if job.slices is not None]
+    known: dict[tuple[int, int], int] = {}
+    found = []
+    for j, job in enumerate(instance.jobs):
+        left = 0 if job.slices is None else most - job.slices
+        key = lost.column[j], left
+        if key not in known:
+            best = sorted(
+                ((Fraction(lost.of(j, i), slices), slices) for i, slices in sharing), reverse=True
+            )
+            load = Fraction(0)
+            for each, slices in best:
+                load += each * min(slices, left)
+                left -= min(slices, left)
+            known[key] = math.ceil(load)
+        found.append(known[key])
+    return tuple(found)
+
+
 class Losses(NamedTuple):
     """What jobs count to each other on a GPU, by class.
 

@@ -10,6 +10,7 @@ from rarmodel.schema import Instance, Job
 from . import timing
 from .caching import once_per_instance
 from .extremes import job_extremes, slowest_with_progress
+from .gpu_sharing import losses, shares_gpus
 from .interruptions import interrupts, left_if_moved, may_stop
 from .left import left_of
 from .link_shares import bandwidths
@@ -201,8 +202,11 @@ def _ends_beside(instance: Instance, some: Collection[int]) -> dict[int, int | N
         linked = [j for j in left if j in rings]
         shares = bandwidths(instance.contention, gbps, [rings[j] for j in linked])
         rates = dict(zip(linked, shares, strict=True))
+        loads = _loads_beside(instance, left)
         speeds = {
-            j: paces[j].speed(
+            j: paces[j]
+            .beside(loads[j])
+            .speed(
                 len(held[j]), rates[j] if j in rates else within_gbps(cluster, next(iter(held[j])))
             )
             for j in left
@@ -215,3 +219,20 @@ def _ends_beside(instance: Instance, some: Collection[int]) -> dict[int, int | N
         left = {j: iterations for j, iterations in after.items() if iterations > 0}
         ends |= {j: slot for j in after if j not in left}
     return ends
+
+
+def _loads_beside(instance: Instance, some: Collection[int]) -> Mapping[int, int]:
+    """By job, of some that run at slot 0: the greatest load of the others on one of its GPUs."""
+    if not shares_gpus(instance):
+        return dict.fromkeys(some, 0)
+    lost, on = losses(instance), dict[tuple[str, int], list[int]]()
+    for j in some:
+        running = instance.jobs[j].running
+        for name, gpus in running.gpus.items() if running is not None else ():
+            for gpu in gpus:
+                on.setdefault((name, gpu), []).append(j)
+    loads = dict.fromkeys(some, 0)
+    for here in on.values():
+        for j in here:
+            loads[j] = max(loads[j], sum(lost.of(j, i) for i in here if i != j))
+    return loads

@@ -19,7 +19,7 @@ from rarmodel.schema.references import has_room
 
 from .caching import once_per_instance
 from .extremes import job_extremes
-from .gpu_sharing import running_gpus_held
+from .gpu_sharing import running_gpus_held, shares_gpus
 from .horizon import at_last, horizon_of, running_ends, unbegun
 from .interruptions import interrupts, may_stop
 from .left import Left, left_of
@@ -272,7 +272,7 @@ class Caps:
         job = self._instance.jobs[j]
         kinds = None if job.times is None else frozenset(job.times)
         sizes = sizes_within(self._instance, j, self._between(i, k)[0].room)
-        key = sizes, job.servers, kinds, job.spread, i, k
+        key = sizes, job.servers, kinds, job.spread, job.slices, job.memory_gb, i, k
         if key not in self._roomy:
             left = self._between(i, k)[1].gpus
             cluster = self._instance.cluster
@@ -308,11 +308,14 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
             (one.start, one.end, one.server, one.gpus) for one in instance.cluster.reservations
         ]
     own: list[tuple[int, int, int]] = []
+    shared = _gpus_of_running(instance) if shares_gpus(instance) else {}
+    sizes = {server.name: server.gpus for server in instance.cluster.servers}
     if held:
         for j, end in running_ends(instance).items():
             running = instance.jobs[j].running
             if running is not None and end is not None:
-                away += [(0, end, name, len(gpus)) for name, gpus in running.gpus.items()]
+                if not shares_gpus(instance):
+                    away += [(0, end, name, len(gpus)) for name, gpus in running.gpus.items()]
                 uses = limits_of_jobs(instance)[j].items()
                 gpus = running_gpus_held(instance, j)
                 own += [(end, i, use.at(gpus)) for i, use in uses]
@@ -325,6 +328,8 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
         for begin, end, server, gpus in away:
             if begin <= start and (end is None or start < end):
                 there[server] += gpus
+        for server, some in shared.items():  # Others may be on these, whatever is reserved.
+            there[server] = min(there[server], sizes[server] - some)
         taken = Counter[int]()
         for end, i, amount in own:
             if start < end:
@@ -335,6 +340,15 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
             if (capacity := limit.capacity(start)) is not None
         }
         yield _Span(start, following, there, room)
+
+
+def _gpus_of_running(instance: Instance) -> dict[str, int]:
+    """By server: how many of its GPUs have a job that runs at slot 0."""
+    found: dict[str, set[int]] = {}
+    for job in instance.jobs:
+        for server, gpus in job.running.gpus.items() if job.running is not None else ():
+            found.setdefault(server, set()).update(gpus)
+    return {server: len(gpus) for server, gpus in found.items()}
 
 
 def _joined(spans: list[_Span]) -> list[_Span]:

@@ -48,7 +48,8 @@ def columns(instance: Instance) -> tuple[Column, ...]:
     for j, job in enumerate(instance.jobs):
         if job.times is not None or job.batch_size is None or job.running is not None:
             return ()
-        kinds.setdefault((job.gpus, job.servers, job.spread), []).append(j)
+        places = job.gpus, job.servers, job.spread, job.slices, job.memory_gb
+        kinds.setdefault(places, []).append(j)
     return tuple(Column(some, _pace(instance, some)) for some in kinds.values())
 
 

@@ -132,7 +132,10 @@ def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
 
     What a job holds after its completion, in segments that should not be, counts for nothing.
     """
-    if instance.preemption is not None or shares_gpus(instance):
+    if instance.preemption is not None:
+        return Evaluation(*evaluated(instance, segments_of(instance, schedule), NEVER))
+    if shares_gpus(instance):
+        decisions(instance, schedule)  # No job is interrupted.
         return Evaluation(*evaluated(instance, segments_of(instance, schedule), NEVER))
     return Engine(instance).evaluate(*decisions(instance, schedule))
 

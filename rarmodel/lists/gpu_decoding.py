@@ -16,11 +16,11 @@ from rarmodel.engine.kernel import CLOCK, RUNNING, complete_next, next_completio
 from rarmodel.engine.modes import mode_of
 
 from .commitments import save
-from .gpu_placement import OTHERS, RAN, place_on_gpus, slices_of
+from .gpu_placement import OTHERS, RAN, note_supplies, place_on_gpus, slices_of
 from .gpu_places import LEFT, NEXT, PASS_NUMBER, GpuPlaces, GpuRoom
 from .instance_arrays import InstanceArrays
 from .partial_schedule import STOPPED, STUCK, PartialSchedule
-from .placement import holdings, use_supplies
+from .placement import holdings
 
 _inner = partial(compiled, inner=True)
 
@@ -119,7 +119,7 @@ def _begin(
             size += schedule.workers[at + p]
         for i in range(size):
             loads.held[gpus.held_at[job] + i] = places.running[places.running_at[job] + i]
-        use_supplies(instance, schedule, job, used, size)
+        note_supplies(places, instance, schedule, job, used)
         _enter(places, room, gpus, loads, instance, schedule, job, used)
 
 

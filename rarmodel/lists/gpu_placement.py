@@ -18,7 +18,7 @@ from rarmodel.model.sharing_rule import UNITS
 from .gpu_places import ALONE, JOIN, LEAST, STAMP, GpuPlaces, GpuRoom
 from .instance_arrays import InstanceArrays
 from .partial_schedule import PartialSchedule
-from .placement import use_supplies
+from .placement import holdings
 from .placement_options import EMPTIEST, NEVER_PACKS, PACK, PACKS_FIRST
 
 _inner = partial(compiled, inner=True)
@@ -59,12 +59,9 @@ def place_on_gpus(
     """
     if choice < 0:
         used = _place_in_pin(places, room, gpus, loads, instance, schedule, job, -1 - choice)
-        size = places.pin_at[-choice] - places.pin_at[-1 - choice]
-        return use_supplies(instance, schedule, job, used, size)
+        return _with_supplies(places, instance, schedule, job, used)
     row = instance.options.at[job] + choice
     size = instance.options.size[row]
-    if not _has_supplies(instance, schedule, job, size):
-        return 0
     if _measure(places, room, gpus, loads, instance, schedule, job, row) < size:
         return 0
     style, packs = instance.options.style[row], instance.options.packs[row]
@@ -78,19 +75,40 @@ def place_on_gpus(
         if used > 0 or style == PACK or packs == NEVER_PACKS:
             break
         packing = not packing
-    return use_supplies(instance, schedule, job, used, size)
+    return _with_supplies(places, instance, schedule, job, used)
 
 
 @_inner
-def _has_supplies(instance: InstanceArrays, schedule: PartialSchedule, job: int, size: int) -> bool:
-    """Whether there is enough now of all that a job uses beside GPUs."""
-    for i in range(instance.use_at[job], instance.use_at[job + 1]):
-        supply = instance.use_supply[i]
-        amount = instance.use_of_job[i] + size * instance.use_of_gpu[i]
+def _with_supplies(
+    places: GpuPlaces, instance: InstanceArrays, schedule: PartialSchedule, job: int, used: int
+) -> int:
+    """The number of servers of a job; 0 if there is too little of what it uses beside GPUs."""
+    if used == 0:
+        return 0
+    note_supplies(places, instance, schedule, job, used)
+    at = instance.place_at[job]
+    for p in range(at + used, at + holdings(instance, job, used)):
+        supply = schedule.server[p]
         left = max(0, schedule.capacity[supply] - schedule.kept[supply])
-        if schedule.held[supply] + amount > left:
-            return False
-    return True
+        if schedule.held[supply] + schedule.workers[p] > left:
+            return 0
+    return used
+
+
+@_inner
+def note_supplies(
+    places: GpuPlaces, instance: InstanceArrays, schedule: PartialSchedule, job: int, used: int
+) -> None:
+    """Note behind the servers of a job what it uses beside GPUs."""
+    at = instance.place_at[job]
+    end = at + used
+    for i in range(instance.use_at[job], instance.use_at[job + 1]):
+        schedule.server[end] = instance.use_supply[i]
+        amount = instance.use_of_job[i]
+        for p in range(at, at + used):
+            amount += schedule.workers[p] * places.use_of_gpu[i, schedule.server[p]]
+        schedule.workers[end] = amount
+        end += 1
 
 
 @_inner
@@ -300,8 +318,6 @@ def _place_in_pin(
 ) -> int:
     """Put a job exactly on the GPUs of a pin; 0 if there is no room."""
     size = places.pin_at[pin + 1] - places.pin_at[pin]
-    if not _has_supplies(instance, schedule, job, size):
-        return 0
     at, first = instance.place_at[job], instance.pin_at[pin]
     used, taken = instance.pin_at[pin + 1] - first, places.pin_at[pin]
     for p in range(used):

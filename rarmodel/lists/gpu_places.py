@@ -17,6 +17,7 @@ from rarmodel.engine.arrays import Arrays, Floats, Ints
 from rarmodel.engine.gpu_loads import SharedGpus
 from rarmodel.model.gpu_sharing import losses, memory_units
 from rarmodel.model.ring_rates import each_paces
+from rarmodel.model.usage_limits import limits_of_jobs
 from rarmodel.schema import Instance
 
 from .offsets import ints, offsets
@@ -53,6 +54,8 @@ class GpuPlaces(NamedTuple):
     """(jobs) Memory that each worker needs."""
     passes: Floats
     """(jobs) Forward and backward pass, as a part of an iteration alone on one server."""
+    use_of_gpu: Ints
+    """(as `InstanceArrays.use_supply`, servers) How much each worker uses, by where it is."""
     way: Ints
     """(options) Whom a job meets there."""
     form: Ints
@@ -162,6 +165,7 @@ def gpu_places(
         memory=ints(UNLIMITED if one is None else one for one in memory.of_server),
         need=ints(memory.of_job),
         passes=np.fromiter(_passes(instance), np.float64),
+        use_of_gpu=_uses(instance),
         way=ways,
         form=ints(forms[key] for key in asked),
         forms=len(forms),
@@ -182,6 +186,17 @@ def _running_gpus(instance: Instance, gpus: SharedGpus, job: int) -> list[int]:
     return [
         int(gpus.first[number[name]]) + gpu for name, own in running.gpus.items() for gpu in own
     ]
+
+
+def _uses(instance: Instance) -> Ints:
+    """What `GpuPlaces.use_of_gpu` is: a worker with slices uses that part of a GPU."""
+    servers = range(len(instance.cluster.servers))
+    rows = [
+        [use.of_gpu if use.by_server is None else use.by_server.get(s, 0) for s in servers]
+        for uses in limits_of_jobs(instance)
+        for use in uses.values()
+    ]
+    return np.array(rows, np.int64).reshape(-1, len(servers))
 
 
 def _passes(instance: Instance) -> Iterator[float]:

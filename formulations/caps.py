@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from math import inf
 from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.gpu_sharing import running_gpus_held
-from rarmodel.model.usage_limits import UsageLimit, usage_limits
+from rarmodel.model.usage_limits import UsageLimit, Use, usage_limits
 
 from .component import Component
 from .outcome import ScheduleOutcome
@@ -73,7 +71,9 @@ def limit_caps(scope: Scope, *, of_tenants: bool) -> dict[str, Cap]:
         name: Cap(
             [inf if (most := limit.capacity(t)) is None else most for t in range(scope.horizon)],
             {
-                j: limit.uses[scope.index[j]].at(running_gpus_held(scope.instance, scope.index[j]))
+                j: limit.uses[scope.index[j]].on(
+                    {scope.server_index[s]: len(gpus) for s, gpus in job.running.gpus.items()}
+                )
                 for j, job in scope.jobs.items()
                 if job.running is not None and scope.index[j] in limit.uses
             },
@@ -99,14 +99,18 @@ class Holder:
         The GPUs of a server that it holds in a slot, as an expression of the model.
     amount
         How much it uses in a slot of what it uses by its number of GPUs: a function of that
-        number, where a worker that takes slices holds a part of a GPU, and the slot.
+        number, and the slot.
+    uses
+        How much it uses of a limit in a slot, where that rests on its servers: there workers take
+        slices of GPUs.
     """
 
     job: str
     keeps: bool
     most: Mapping[str, int]
     on: Callable[[str, int], Any]
-    amount: Callable[[Callable[[Fraction | int], int], int], Any]
+    amount: Callable[[Callable[[int], int], int], Any]
+    uses: Callable[[Use, int], Any] | None = None
 
 
 Holders = Callable[[Any, Scope], Iterable[Holder]]
@@ -136,9 +140,8 @@ def keep_servers(holders: Holders, m: Any, scope: Scope) -> None:
 def keep_limits(holders: Holders, m: Any, scope: Scope) -> None:
     """Quotas and resources: what jobs use of each at once, but for jobs that run at slot 0.
 
-    With u_cj(w) what job j uses of limit c while it holds w GPUs, or parts of them (of a tenant's
-    cap: w, if it is a job of the tenant or of one below it) and C_ct the capacity, if there is one
-    in slot t:
+    With u_cj(w) what job j uses of limit c while it holds w GPUs (of a tenant's cap: w, if it is a
+    job of the tenant or of one below it) and C_ct the capacity, if there is one in slot t:
 
     ```
     Σ_j u_cj(Σ_s held_jst) ≤ C_ct
@@ -159,7 +162,8 @@ def keep_limits(holders: Holders, m: Any, scope: Scope) -> None:
         caps = limit_caps(scope, of_tenants=of_tenants)
 
         def used(one: Holder, c: str, t: int, limits: Mapping[str, UsageLimit] = limits) -> Any:
-            return one.amount(limits[c].uses[scope.index[one.job]].at, t)
+            use = limits[c].uses[scope.index[one.job]]
+            return one.uses(use, t) if one.uses is not None else one.amount(use.at, t)
 
         keep_caps(m, name, {c: cap for c, cap in caps.items() if users[c]}, users, used)
 

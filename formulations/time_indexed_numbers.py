@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from rarmodel.model.gpu_sharing import gpus_held, losses
+from rarmodel.model.gpu_sharing import losses
 
 from .caps import Holder
 from .gpu_placements import shares
@@ -221,7 +220,8 @@ def _holder(
         s: max(way.workers.get(s, 0) + way.more.get(s, 0) for way in ways.values()) for s in servers
     }
     beyond = {s for way in ways.values() for s in way.more}
-    gpus = {k: _gpus_held(scope, j, way) for k, way in ways.items()}
+    index = scope.server_index
+    places = {k: {index[s]: n for s, n in way.workers.items()} for k, way in ways.items()}
 
     def held(s: str, t: int) -> Any:
         least = sum(count * variable[j, k, t] for k, count in on[s])
@@ -232,13 +232,8 @@ def _holder(
         keeps,
         most,
         held,
-        lambda amount, t: sum(amount(count) * variable[j, k, t] for k, count in gpus.items()),
+        lambda amount, t: sum(amount(way.size) * variable[j, k, t] for k, way in ways.items()),
+        (lambda use, t: sum(use.on(where) * variable[j, k, t] for k, where in places.items()))
+        if shares(scope)
+        else None,
     )
-
-
-def _gpus_held(scope: Scope, job: str, way: Placement) -> Fraction | int:
-    """GPUs that a job holds in a placement, where a worker that takes slices holds a part."""
-    if not way.gpus:
-        return way.size
-    workers = {scope.server_index[s]: count for s, count in way.workers.items()}
-    return gpus_held(scope.instance, scope.index[job], workers)

@@ -2,7 +2,7 @@
 
 The best case is exact: alone in the cluster, in its best placement. It gives each job's least
 execution time, on which estimates and lower bounds rest. The worst case is a bound: most servers,
-slowest link and most rings on it, whether or not these occur together.
+slowest link and most rings on it, and most others on its GPUs, whether or not these occur together.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def _slowest_of_each_kind(instance: Instance) -> tuple[Job, ...]:
             found.append(job)
             continue
         numbers: list[float] = [job.gradient_mb, batch or 0, forward or 0.0, backward]
-        places = job.gpus, job.servers, job.spread, job.slices, job.memory_gb
-        _, most = greatest.setdefault(places, (job, numbers))
+        place = job.gpus, job.servers, job.spread, job.slices, job.memory_gb
+        _, most = greatest.setdefault(place, (job, numbers))
         for i, number in enumerate(numbers):
             most[i] = max(most[i], number)
     names = "gradient_mb", "batch_size", "forward_ms_per_sample", "backward_ms"
@@ -180,7 +180,6 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
     slowest_share = _slowest_shares(instance, tree)
     least_within = min(within_gbps(instance.cluster, s) for s in range(len(tree.paths)))
     every = allowed_servers(instance)
-    loads = greatest_loads(instance) if shares_gpus(instance) else ()
 
     def worst(j: int, size: int, packed: Collection[int]) -> Iterator[tuple[int, float]]:
         """Servers and bandwidth of what may be slowest."""
@@ -191,17 +190,19 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
         if most > 1:
             yield most, slowest_share[size]
 
-    if not loads and (found := columns(instance)):
+    if found := columns(instance):
         return _ranges_of_columns(instance, found, worst)
-    ranges = []
+    ranges, loads = [], greatest_loads(instance)
     for j, (own, alone) in enumerate(_each_alone(instance)):
-        options, most = [*alone], loads[j] if loads else 0
+        options = [*alone]
         best = min([pace.seconds(servers, gbps) for pace, servers, gbps, _ in options])
         packed = [pace.size for pace, servers, _, _ in options if servers == 1]
         shapes = [
-            (pace, shape) for (size, _), pace in own.items() for shape in worst(j, size, packed)
+            (pace.beside(loads[j]), shape)
+            for (size, _), pace in own.items()
+            for shape in worst(j, size, packed)
         ]
-        ranges.append((best, max(pace.beside(most).seconds(*shape) for pace, shape in shapes)))
+        ranges.append((best, max(pace.seconds(*shape) for pace, shape in shapes)))
     return tuple(ranges)
 
 
@@ -238,9 +239,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
 
     No ring has less than the least that network cards leave one.
     """
-    total = instance.cluster.total_gpus
-    if shares_gpus(instance):
-        total = sum(tree.places)
+    total = sum(tree.places) if shares_gpus(instance) else instance.cluster.total_gpus
     # Of a moldable job, the smallest ring that spreads leaves the most room for others.
     rings = sorted(
         min(size for size in job.sizes if size > 1) for job in instance.jobs if job.sizes[-1] > 1
@@ -260,7 +259,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     for size in {size for job in instance.jobs for size in job.sizes if size > 1}:
         # As many rings as fit the cluster at once with one of this size among them.
         together = bisect_right(needed, total) - 1
-        if together and size > rings[together - 1]:
+        if together and size > rings[together - 1] and not shares_gpus(instance):
             together = bisect_right(needed, total - size)
         shares[size] = slowest(together)
     return shares

@@ -19,7 +19,8 @@ No load outgrows a float: at most 64 workers share a GPU, and each counts at mos
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -61,42 +62,6 @@ def part_held(instance: Instance, job: Job, server: int) -> Fraction:
     if job.slices is None:
         return Fraction(1)
     return Fraction(job.slices, instance.cluster.slices_of(instance.cluster.servers[server]))
-
-
-def gpus_held(instance: Instance, job: int, workers: Mapping[int, int]) -> Fraction | int:
-    """GPUs that a job holds with so many workers by server, where slices are parts of a GPU."""
-    if instance.jobs[job].slices is None:
-        return sum(workers.values())
-    return sum(
-        (count * fraction_held(instance, job, server) for server, count in workers.items()),
-        Fraction(0),
-    )
-
-
-def running_gpus_held(instance: Instance, job: int) -> Fraction | int:
-    """The same of a job at slot 0: 0 if it does not run then."""
-    running = instance.jobs[job].running
-    if running is None:
-        return 0
-    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    return gpus_held(instance, job, {index[name]: len(g) for name, g in running.gpus.items()})
-
-
-def least_part_held(instance: Instance, job: int) -> Fraction | int:
-    """The least part of a GPU that a worker of a job can hold, as if all servers were its own."""
-    slices, cluster = instance.jobs[job].slices, instance.cluster
-    if slices is None:
-        return 1
-    return Fraction(slices, max(map(cluster.slices_of, cluster.servers)))
-
-
-@once_per_instance
-def parts_of_gpus(instance: Instance) -> int:
-    """Parts of a GPU of which all that workers hold are multiples; 1 where no GPU is shared."""
-    cluster = instance.cluster
-    if not shares_gpus(instance):
-        return 1
-    return math.lcm(*{cluster.slices_of(server) for server in cluster.servers})
 
 
 class MemoryUnits(NamedTuple):
@@ -173,33 +138,6 @@ def loss_units(sufferer: Job, other: Job, measured: Mapping[tuple[str, str], flo
     return math.ceil(exactly(sufferer.sensitivity) * exactly(other.pressure) * UNITS)
 
 
-@once_per_instance
-def greatest_loads(instance: Instance) -> tuple[int, ...]:
-    """(jobs) At least as much as others can count to each job on one of its GPUs, in `UNITS`.
-
-    Those that count most for the slices that they take are there, the last one in part.
-    """
-    lost, cluster = losses(instance), instance.cluster
-    most = max(map(cluster.slices_of, cluster.servers))
-    sharing = [(i, job.slices) for i, job in enumerate(instance.jobs) if job.slices is not None]
-    known: dict[tuple[int, int], int] = {}
-    found = []
-    for j, job in enumerate(instance.jobs):
-        left = 0 if job.slices is None else most - job.slices
-        key = lost.column[j], left
-        if key not in known:
-            best = sorted(
-                ((Fraction(lost.of(j, i), slices), slices) for i, slices in sharing), reverse=True
-            )
-            load = Fraction(0)
-            for each, slices in best:
-                load += each * min(slices, left)
-                left -= min(slices, left)
-            known[key] = math.ceil(load)
-        found.append(known[key])
-    return tuple(found)
-
-
 class Losses(NamedTuple):
     """What jobs count to each other on a GPU, by class.
 
@@ -256,3 +194,60 @@ def losses(instance: Instance) -> Losses:
             for other in rows.values()
         ),
     )
+
+
+@once_per_instance
+def greatest_loads(instance: Instance) -> tuple[int, ...]:
+    """(jobs) The most that others on a GPU can count to a job, in `UNITS`; 0 without `slices`.
+
+    Beside its own there is room for so many slices as the most divided GPU has left, so for so many
+    jobs at most: those that count most.
+    """
+    if not shares_gpus(instance):
+        return (0,) * len(instance.jobs)
+    cluster, found = instance.cluster, losses(instance)
+    most = max(map(cluster.slices_of, cluster.servers))
+    sharing = [j for j, job in enumerate(instance.jobs) if job.slices is not None]
+    there = Counter(found.row[j] for j in sharing)
+    known: dict[tuple[int, int, int], int] = {}
+
+    def greatest(column: int, row: int, room: int) -> int:
+        others = there - Counter([row])
+        load = 0
+        for other in sorted(others, key=lambda one: -found.units[one][column]):
+            many = min(room, others[other])
+            load, room = load + many * found.units[other][column], room - many
+        return load
+
+    loads = [0] * len(instance.jobs)
+    for j in sharing:
+        key = found.column[j], found.row[j], most - (instance.jobs[j].slices or 0)
+        if key not in known:
+            known[key] = greatest(*key)
+        loads[j] = known[key]
+    return tuple(loads)
+
+
+def loads_beside(
+    instance: Instance, gpus: Mapping[int, Collection[tuple[int, int]]]
+) -> dict[int, int]:
+    """By job, the greatest load of others on one of its GPUs, in `UNITS`.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    gpus
+        By index of a job that is active, its GPUs: index of the server, and index there.
+    """
+    found = losses(instance)
+    load: dict[tuple[int, int], list[int]] = {}
+    for j, own in gpus.items():
+        for gpu in own:
+            here = load.setdefault(gpu, [0] * found.columns)
+            for column, units in enumerate(found.counts(j)):
+                here[column] += units
+    return {
+        j: max((load[gpu][found.column[j]] - found.of(j, j) for gpu in own), default=0)
+        for j, own in gpus.items()
+    }

@@ -19,7 +19,6 @@ from rarmodel.schema.references import has_room
 
 from .caching import once_per_instance
 from .extremes import job_extremes
-from .gpu_sharing import running_gpus_held, shares_gpus
 from .horizon import at_last, horizon_of, running_ends, unbegun
 from .interruptions import interrupts, may_stop
 from .left import Left, left_of
@@ -130,7 +129,8 @@ class _Span(NamedTuple):
     start, end
         The slots; no end for the last one.
     away
-        By server, GPUs that are reserved or held by jobs that run since before slot 0.
+        By server, GPUs that are reserved or held by jobs that run since before slot 0. Those that
+        such jobs share count as left: a job may find its slices there.
     room
         By limit that is in force, what others than these jobs may use.
     """
@@ -272,7 +272,8 @@ class Caps:
         job = self._instance.jobs[j]
         kinds = None if job.times is None else frozenset(job.times)
         sizes = sizes_within(self._instance, j, self._between(i, k)[0].room)
-        key = sizes, job.servers, kinds, job.spread, job.slices, job.memory_gb, i, k
+        part = job.slices, job.memory_gb
+        key = sizes, job.servers, kinds, job.spread, part, i, k
         if key not in self._roomy:
             left = self._between(i, k)[1].gpus
             cluster = self._instance.cluster
@@ -308,19 +309,23 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
             (one.start, one.end, one.server, one.gpus) for one in instance.cluster.reservations
         ]
     own: list[tuple[int, int, int]] = []
-    shared = _gpus_of_running(instance) if shares_gpus(instance) else {}
+    shared: list[tuple[int, str, int]] = []
     sizes = {server.name: server.gpus for server in instance.cluster.servers}
     if held:
         for j, end in running_ends(instance).items():
             running = instance.jobs[j].running
             if running is not None and end is not None:
-                if not shares_gpus(instance):
+                if instance.jobs[j].slices is None:
                     away += [(0, end, name, len(gpus)) for name, gpus in running.gpus.items()]
+                else:  # Others may join it, also where all else is reserved.
+                    shared += [
+                        (end, name, gpu) for name, gpus in running.gpus.items() for gpu in gpus
+                    ]
                 uses = limits_of_jobs(instance)[j].items()
-                gpus = running_gpus_held(instance, j)
-                own += [(end, i, use.at(gpus)) for i, use in uses]
+                own += [(end, i, use.at(running.size)) for i, use in uses]
     limits = usage_limits(instance) if capped else ()
     moments = {0, *(start for start, *_ in away), *(end for _, end, *_ in away if end is not None)}
+    moments.update(end for end, *_ in shared)
     moments.update(slot for limit in limits for slot in limit.starts)
     starts = sorted(moments)
     for start, following in zip(starts, [*starts[1:], None], strict=True):
@@ -328,8 +333,9 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
         for begin, end, server, gpus in away:
             if begin <= start and (end is None or start < end):
                 there[server] += gpus
-        for server, some in shared.items():  # Others may be on these, whatever is reserved.
-            there[server] = min(there[server], sizes[server] - some)
+        open_gpus = {(server, gpu) for end, server, gpu in shared if start < end}
+        for server, number in Counter(server for server, _ in open_gpus).items():
+            there[server] = min(there[server], sizes[server] - number)
         taken = Counter[int]()
         for end, i, amount in own:
             if start < end:
@@ -340,15 +346,6 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
             if (capacity := limit.capacity(start)) is not None
         }
         yield _Span(start, following, there, room)
-
-
-def _gpus_of_running(instance: Instance) -> dict[str, int]:
-    """By server: how many of its GPUs have a job that runs at slot 0."""
-    found: dict[str, set[int]] = {}
-    for job in instance.jobs:
-        for server, gpus in job.running.gpus.items() if job.running is not None else ():
-            found.setdefault(server, set()).update(gpus)
-    return {server: len(gpus) for server, gpus in found.items()}
 
 
 def _joined(spans: list[_Span]) -> list[_Span]:
@@ -405,7 +402,7 @@ def _limits(instance: Instance, j: int) -> str:
     for i, use in limits_of_jobs(instance)[j].items():
         limit = usage_limits(instance)[i]
         found.append(limit.words)
-        least = min(map(use.least_at, job.sizes))
+        least = min(map(use.at, job.sizes))
         if limit.most is not None and least > limit.most:
             uses = "" if limit.of_tenant else f", as it uses {limit.told(least)} at least"
             beyond.append(limit.words + uses)

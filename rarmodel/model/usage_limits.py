@@ -4,8 +4,10 @@ A cap of a tenant (section 9) is a resource (section 19) of which each GPU of it
 each GPU of the jobs of all tenants below it (section 18). So all parts know limits only. Amounts
 are whole numbers here: multiples of the greatest number of which all that jobs use of a limit are
 multiples. A capacity between two multiples is worth the lower one, also beside running jobs, as
-what these use is such a multiple. Where jobs share GPUs, a worker that holds a part of a GPU uses
-this part (section 15).
+what these use is such a multiple.
+
+A worker that takes slices of its GPU counts as that part of a GPU. Where servers divide their GPUs
+unlike, what a job uses depends on where it is.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from rarmodel.schema.resources import uses_of
 from rarmodel.schema.tenants import lineages
 
 from .caching import once_per_instance
-from .gpu_sharing import least_part_held, parts_of_gpus
+from .held_parts import held_parts, parts_on
+from .lone import allowed_servers
 
 
 class Use(NamedTuple):
@@ -32,22 +35,31 @@ class Use(NamedTuple):
     of_job
         As a whole, while it holds GPUs.
     of_gpu
-        Each GPU that it holds, beside that.
-    part
-        The least part of a GPU that a worker of the job can hold.
+        Each of its workers, beside that; at least, where it takes slices of GPUs.
+    by_server
+        The same by index of a server, where that is not alike on all that the job may use; else
+        None.
     """
 
     of_job: int
     of_gpu: int
-    part: Fraction | int = 1
+    by_server: Mapping[int, int] | None = None
 
-    def at(self, gpus: Fraction | int) -> int:
-        """What the job uses with so many GPUs, as `gpu_sharing.gpus_held` counts them."""
-        return self.of_job + int(gpus * self.of_gpu)
+    def at(self, gpus: int) -> int:
+        """What the job uses with so many GPUs; at least, where servers are not alike."""
+        return self.of_job + gpus * self.of_gpu
 
-    def least_at(self, workers: int) -> int:
-        """The least that the job uses with so many workers."""
-        return self.at(workers * self.part)
+    def most(self, gpus: int) -> int:
+        """What the job uses with so many GPUs at most."""
+        of_gpu = self.of_gpu if self.by_server is None else max(self.by_server.values())
+        return self.of_job + gpus * of_gpu
+
+    def on(self, workers: Mapping[int, int]) -> int:
+        """What the job uses with so many workers on each server."""
+        if self.by_server is None:
+            return self.at(sum(workers.values()))
+        held = (count * self.by_server[s] for s, count in workers.items())
+        return self.of_job + sum(held)
 
 
 class UsageLimit(NamedTuple):
@@ -121,7 +133,7 @@ def sizes_within(instance: Instance, j: int, left: Mapping[int, int]) -> tuple[i
     return tuple(
         size
         for size in instance.jobs[j].sizes
-        if all(use.least_at(size) <= left[i] for i, use in uses.items() if i in left)
+        if all(use.at(size) <= left[i] for i, use in uses.items() if i in left)
     )
 
 
@@ -130,20 +142,29 @@ def _caps(instance: Instance) -> Iterator[UsageLimit]:
     capped = [(i, one, one.gpus) for i, one in enumerate(instance.tenants) if one.gpus is not None]
     if not capped:
         return
-    above, parts = lineages(instance.tenants), parts_of_gpus(instance)
+    above = lineages(instance.tenants)
     jobs: dict[str, dict[int, Use]] = {one.name: {} for _, one, _ in capped}
     for j, job in enumerate(instance.jobs):
         for name in above.get(job.tenant or "", ()):
             if name in jobs:
-                jobs[name][j] = Use(0, parts, least_part_held(instance, j))
+                jobs[name][j] = _of_workers(instance, j, 0, 1)
     for i, one, gpus in capped:
         place = f"tenants[{i}].gpus"
         several = f"{gpus} GPU{'s' * (gpus != 1)}"
         words = f"the cap of {several} of tenant {one.name!r} ({place})"
-        yield UsageLimit(
-            *(one.name, place, words, Fraction(1, parts), (0,), (gpus * parts,), jobs[one.name]),
-            of_tenant=True,
-        )
+        parts = held_parts(instance).of_gpu
+        capacity = Fraction(1, parts), (0,), (gpus * parts,)
+        yield UsageLimit(one.name, place, words, *capacity, jobs[one.name], of_tenant=True)
+
+
+def _of_workers(instance: Instance, j: int, of_job: int, of_gpu: int) -> Use:
+    """What a job uses, from what it uses as a whole and each whole GPU, in parts of a GPU."""
+    parts, least, most = held_parts(instance)
+    by_server = None
+    if least[j] < most[j]:
+        servers = allowed_servers(instance)[j]
+        by_server = {s: of_gpu * parts_on(instance, j, s, parts) for s in servers}
+    return Use(of_job * parts, of_gpu * least[j], by_server)
 
 
 @once_per_instance
@@ -171,16 +192,16 @@ def _resources(instance: Instance) -> Iterator[UsageLimit]:
         unit = common_unit(
             amount for job in jobs.values() for _, name, amount in uses_of(job) if name == one.name
         )
-        unit /= parts_of_gpus(instance)
-        starts, capacities = _steps(one, unit)
         uses = {
-            j: Use(
+            j: _of_workers(
+                *(instance, j),
                 int(exactly((job.resources or {}).get(one.name, 0)) / unit),
                 int(exactly((job.resources_per_gpu or {}).get(one.name, 0)) / unit),
-                least_part_held(instance, j),
             )
             for j, job in jobs.items()
         }
+        unit /= held_parts(instance).of_gpu
+        starts, capacities = _steps(one, unit)
         place = f"resources[{i}].capacity"
         amounts = sorted(window.capacity for window in one.windows)
         several = " to ".join(

@@ -117,12 +117,15 @@ COMPONENTS = (
 def _size(scope: Scope) -> int:
     """Approximate number of terms in the constraints: of order `H·J·(S + L·N·P)`.
 
-    For H slots, J jobs, S servers, L links, rings of up to N shapes, and P rings on a link.
+    For H slots, J jobs, S servers, L links, rings of up to N shapes, and P rings on a link. Servers
+    with several network cards count like links.
     """
     jobs, servers = scope.instance.jobs, len(scope.instance.cluster.servers)
     wide = Counter((job.sizes, len(job.times or "-")) for job in jobs if job.sizes[-1] > 1)
     rings = most_rings(scope)
     counts = sum(rings.values()) + 4 * len(rings)
+    cards = [server.network_cards for server in scope.instance.cluster.servers]
+    counts += sum(3 + few for few in cards if few > 1)
     spread = 0
     for (sizes, types), number in wide.items():
         shapes = types * sum(min(size, servers) - 1 for size in sizes)

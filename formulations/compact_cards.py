@@ -17,7 +17,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from .compact_coefficients import Label, coefficients
-from .compact_placement import label_in, over_links
+from .compact_placement import label_in
 from .component import Component
 from .outcome import ScheduleOutcome
 from .scope import Scope, once_per_scope
@@ -31,7 +31,7 @@ def _has_cards(scope: Scope) -> bool:
 
 @once_per_scope
 def _most_fed(scope: Scope) -> dict[tuple[str, str], int]:
-    """By ring and server with idle cards below some number of workers: the most that matter."""
+    """By ring and server with several network cards: the most workers that feed more of them."""
     data = coefficients(scope)
     return {
         (j, s): min(server.network_cards, data.workers[j, s][1])
@@ -61,8 +61,7 @@ def workers_at_cards(m: Any, scope: Scope) -> None:
     m.has_workers = pyo.Constraint(
         [key for key, fed in most.items() if fed > 1],
         rule=lambda m, j, s: (
-            sum(m.has[j, s, y] for y in range(2, most[j, s] + 1))
-            <= m.workers[j, s] - m.on[j, s]
+            sum(m.has[j, s, y] for y in range(2, most[j, s] + 1)) <= m.workers[j, s] - m.on[j, s]
         ),
     )
     m.has_in_order = pyo.Constraint(
@@ -161,7 +160,9 @@ def _values_of_weights(outcome: ScheduleOutcome) -> dict[str, Values]:
     def keys() -> Any:
         return ((j, *column) if column else j for j in data.rings for column in columns)
 
-    return {"weighs": Values(weighs, keys, lambda j, *column: j in data.rings and column in columns)}
+    return {
+        "weighs": Values(weighs, keys, lambda j, *column: j in data.rings and column in columns)
+    }
 
 
 WEIGHS_BY_CARDS = Component(

@@ -1,8 +1,9 @@
-"""Network cards in `time-indexed-compact`: rings that must leave cards idle, beside enumeration."""
+"""Network cards in exact programs: rings that must leave cards idle, beside enumeration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pyomo.environ as pyo
@@ -12,9 +13,12 @@ from models import broken_constraints
 from scopes import scope_of
 from wide_optimum import optimum
 
+from rarmodel import solve
 from rarmodel.exact import schedule_of
 from rarmodel.files import parse_instance
 from rarmodel.formulations.compact import COMPACT
+from rarmodel.formulations.pool import pool_of
+from rarmodel.formulations.rar_ddls import RAR_DDLS
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.limits import Limits
 from rarmodel.lists import shortest_first
@@ -22,6 +26,7 @@ from rarmodel.methods import attempt
 from rarmodel.model import horizon_of
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.cpsat import CPSAT
+from rarmodel.solvers.scip import SCIP
 from rarmodel.verifier import verify
 
 CASES = [(model, seed) for seed in range(40) for model in ("count", "duty", "pressures")]
@@ -74,6 +79,22 @@ def spread_rings(seed: int, kind: str) -> Instance:
     return parse_instance(data)
 
 
+def wide_rings(seed: int, kind: str) -> Instance:
+    """The same on servers of two GPUs, for jobs that need several of them by their size."""
+    instance = spread_rings(seed, kind)
+    servers = tuple(one.model_copy(update={"gpus": 2}) for one in instance.cluster.servers)
+    jobs = tuple(
+        job.model_copy(update={"gpus": max(3, job.size), "spread": None}) for job in instance.jobs
+    )
+    cluster = instance.cluster.model_copy(update={"servers": servers})
+    return instance.model_copy(update={"cluster": cluster, "jobs": jobs, "objective": "makespan"})
+
+
+def without_overlap(instance: Instance) -> Instance:
+    contention = instance.contention.model_copy(update={"overlap": 1.0})
+    return instance.model_copy(update={"contention": contention})
+
+
 def rows_of(model: pyo.ConcreteModel) -> Iterator[str]:
     return (one.name for one in model.component_objects(pyo.Constraint, active=True))
 
@@ -120,11 +141,46 @@ def test_both_forms_of_the_time_indexed_program_have_one_solution(kind: str) -> 
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("kind", ["count", "duty", "pressures"])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_pool_of_all_schedules_has_the_optimum(seed: int, kind: str) -> None:
+    instance = wide_rings(seed, kind)
+    horizon = horizon_of(instance)
+    scope = scope_of(instance, horizon)
+    scope = replace(scope, data={"pool": "all"})
+    (least,) = optimum(instance, horizon + 1) or (None,)
+    assert min(entry.makespan for entry in pool_of(scope)) == least
+    shared_out = solve(instance, formulation="busy-time", time_limit=60)
+    assert shared_out.makespan == least
+    assert shared_out.lower_bound is not None
+    assert least is not None
+    assert shared_out.lower_bound <= least
+
+
+@pytest.mark.skipif(SCIP.version() is None, reason="SCIP is not installed")
+@pytest.mark.parametrize("seed", [0, 5])
+def test_the_papers_program_takes_cards_by_count(seed: int) -> None:
+    instance = without_overlap(wide_rings(seed, "count"))
+    (least,) = optimum(instance, horizon_of(instance) + 1) or (0,)
+    scope = scope_of(instance, int(least) + 1)
+    model = RAR_DDLS.build(scope)
+    assert SCIP.solve(model, Limits(time_limit=60)).termination == "finished"
+    plan = RAR_DDLS.plan(model, scope)
+    assert plan is not None
+    assert verify(instance, schedule_of(instance, plan, "model")).makespan == least
+
+
+def test_the_papers_program_refuses_cards_by_duty_in_a_line() -> None:
+    instance = without_overlap(wide_rings(0, "duty"))
+    assert RAR_DDLS.unfit is not None
+    assert RAR_DDLS.unfit(scope_of(instance, 9)) == (
+        "rar-ddls takes contention by duty without network cards; time-indexed takes both"
+    )
+
+
 def test_without_several_cards_there_are_no_rows_for_them() -> None:
     instance = spread_rings(0, "duty")
-    servers = tuple(
-        one.model_copy(update={"network_cards": 1}) for one in instance.cluster.servers
-    )
+    servers = tuple(one.model_copy(update={"network_cards": 1}) for one in instance.cluster.servers)
     cluster = instance.cluster.model_copy(update={"servers": servers})
     plain = instance.model_copy(update={"cluster": cluster})
     of_cards = {"has_workers", "speed_by_cards", "weighs_by_workers", "counts_by_cards"}

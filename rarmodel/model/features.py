@@ -105,6 +105,7 @@ OVERLAP = Feature(
     "overlap", lambda instance: "contention.overlap" if instance.contention.overlap > 1 else None
 )
 CARDS = Feature("network cards", _cards)
+SERVICES = Feature("services", lambda instance: "services" if instance.services else None)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
 
 OBJECTIVES = Feature(
@@ -132,6 +133,7 @@ FEATURES = (
     LATENCY,
     OVERLAP,
     CARDS,
+    SERVICES,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -156,6 +158,9 @@ PLACES = frozenset(
 """Where they may run, and how fast they are there."""
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
+
+AWAY = frozenset({RESERVATIONS.name, RESOURCES.name})
+"""What replicas of services become where they are decided before the jobs."""
 
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
 ALL = frozenset(feature.name for feature in FEATURES)
@@ -195,9 +200,14 @@ def refusal(uses: Mapping[str, str], handles: Collection[str], name: str) -> str
 
 
 def handled(part: object) -> frozenset[str]:
-    """The features that a part handles: those in its `handles`, none without it."""
+    """The features that a part handles: those in its `handles`, none without it.
+
+    What handles reservations and resources also handles services: replicas are decided first, and
+    are reservations to it; those of tenants use a resource.
+    """
     names: Iterable[str] = getattr(part, "handles", ())
-    return frozenset(names)
+    found = frozenset(names)
+    return found | {SERVICES.name} if found >= AWAY else found
 
 
 def in_words(some: Collection[str], of: Collection[str]) -> str:

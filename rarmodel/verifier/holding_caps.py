@@ -11,26 +11,31 @@ from typing import NamedTuple
 
 from rarmodel.schema import Held, Instance, Job, Resource
 
+from .replicas import Up
 from .report import Violation
 from .segments import runs_on
 from .simulation_result import Run
 
 
 class Stay(NamedTuple):
-    """A job holds GPUs, or uses a resource, from a slot until before another."""
+    """A job or a replica holds GPUs, or uses a resource, from a slot until before another."""
 
     start: int
     end: float
     amount: Fraction | int
     job: str
+    """The job, or the service."""
     running: bool
     """Whether it has held them since slot 0: then it keeps them whatever the cap."""
 
 
 def caps_kept(
-    instance: Instance, sound: Sequence[tuple[Held, Run]], ends: Sequence[int | None]
+    instance: Instance,
+    sound: Sequence[tuple[Held, Run]],
+    ends: Sequence[int | None],
+    ups: Sequence[Up] = (),
 ) -> Iterator[Violation]:
-    """Reservations, quotas and resources, against what jobs hold.
+    """Reservations, quotas and resources, against what jobs and replicas of services hold.
 
     Parameters
     ----------
@@ -38,6 +43,8 @@ def caps_kept(
         The problem.
     sound, ends
         What is carried out, and when each gives its GPUs back; None for what never does.
+    ups
+        Replicas that are carried out.
     """
     capped = any(tenant.gpus is not None for tenant in instance.tenants)
     if not capped and not instance.cluster.reservations and not instance.resources:
@@ -64,10 +71,18 @@ def caps_kept(
             if used:
                 stay = Stay(run.start, until, used, job.name, ran)
                 by_resource.setdefault(name, []).append(stay)
+    for up in ups:
+        one, tenant = up.replica, up.service.tenant
+        for server, gpus in one.gpus.items():
+            stay = Stay(one.start, one.end, len(gpus), one.service, running=False)
+            by_server.setdefault(server, []).append(stay)
+            while tenant is not None:
+                by_tenant.setdefault(tenant, []).append(stay)
+                tenant = parents[tenant]
     for server, caps in _reserved(instance).items():
         for slot, job_name, held, room in _exceeded(caps, by_server.get(server, ())):
             message = (
-                f"at slot {slot} jobs hold {held} GPUs of server {server!r}; reservations and "
+                f"at slot {slot} jobs{_too(ups)} hold {held} GPUs of server {server!r}; reservations and "
                 f"running jobs leave {room}"
             )
             yield Violation("reservation", job_name, server, slot, message)
@@ -76,8 +91,8 @@ def caps_kept(
             below = " and of those below it" if one.name in parents.values() else ""
             for excess in _exceeded({0: one.gpus}, by_tenant.get(one.name, ())):
                 message = (
-                    f"at slot {excess.slot} jobs of tenant {one.name!r}{below} hold {excess.held} "
-                    f"GPUs; its cap and its running jobs leave {excess.left}"
+                    f"at slot {excess.slot} jobs{_too(ups)} of tenant {one.name!r}{below} hold "
+                    f"{excess.held} GPUs; its cap and its running jobs leave {excess.left}"
                 )
                 yield Violation("quota", excess.job, None, excess.slot, message)
     for resource in instance.resources:
@@ -88,6 +103,10 @@ def caps_kept(
                 f"capacity and running jobs leave {_decimal(room)}"
             )
             yield Violation("resource", job_name, None, slot, message)
+
+
+def _too(ups: Sequence[Up]) -> str:
+    return " and replicas" if ups else ""
 
 
 def _used(job: Job, gpus: int) -> dict[str, Fraction]:

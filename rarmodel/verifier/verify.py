@@ -17,8 +17,10 @@ from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, object
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Held, Instance, Job, Schedule
 
+from .answered import Answered
 from .demands import asks_for_places, placement_demands, time_demands
 from .holding_caps import caps_kept
+from .replicas import Up, answered, demands_kept, gpu_slots, gpus_free, replicas_carried_out
 from .report import Report, Violation
 from .segments import ends_with_completion, interrupted_in_vain, run_of, stays_where_it_runs
 from .simulate import simulate
@@ -79,8 +81,12 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     runs = [run for _, run in sound]
     violations.extend(ends_with_completion(runs, result))
     violations.extend(time_demands(runs, result.completion))
-    violations.extend(caps_kept(instance, sound, result.ends))
-    return _report(instance, schedule, sound, result, violations)
+    ups = replicas_carried_out(instance, schedule, violations)
+    violations.extend(gpus_free(sound, result.ends, ups))
+    violations.extend(caps_kept(instance, sound, result.ends, ups))
+    services = answered(instance, ups, slot_by_slot=slot_by_slot)
+    violations.extend(demands_kept(instance, services))
+    return _report(instance, schedule, sound, result, violations, ups, services)
 
 
 def require_feasible(instance: Instance, schedule: Schedule) -> Report:
@@ -211,6 +217,8 @@ def _report(
     sound: Sequence[tuple[Held, Run]],
     result: SimulationResult,
     violations: Sequence[Violation],
+    ups: Sequence[Up],
+    services: Mapping[str, Sequence[Answered]],
 ) -> Report:
     times = Counter(assignment.job for assignment in schedule.assignments)
     completion: dict[str, int | None] = dict.fromkeys(job.name for job in instance.jobs)
@@ -233,7 +241,8 @@ def _report(
         for server, workers in run.workers.items():
             busy[server] += workers * ((end or run.start) - run.start)
     if complete:
-        held = [busy[i] for i in range(len(instance.cluster.servers))]
+        by_replicas = gpu_slots(instance, ups)
+        held = [busy[i] + by_replicas.get(i, 0) for i in range(len(instance.cluster.servers))]
         objective, ties = (
             {one.name: one.value(instance, ends, held, rings.values()) for one in some}
             for some in (objectives_of(instance), ties_of(instance))
@@ -257,6 +266,7 @@ def _report(
         flow=_by_job(instance, completion, MAX_FLOW) if released else completion,
         tardiness=_by_job(instance, completion, MAX_TARDINESS) if due else {},
         lost=dict(lost),
+        services=services,
     )
 
 

@@ -12,6 +12,7 @@ from rarmodel.errors import InputError, Problem, listed
 
 from .base import Count, Name, NonNegative, NonNegativeInteger, Positive, Record, repeated_names
 from .cluster import Cluster, Server
+from .gpu_parts import PartOfGpu, holds
 from .tenants import Tenant
 
 
@@ -56,6 +57,13 @@ class Variant(Record):
     gpus: Count = 1
     """GPUs that a replica holds, all of one server, w."""
 
+    slices: Count | None = None
+    """Slices of one GPU that a replica takes, q, in place of whole GPUs; others may take the
+    rest."""
+
+    memory_gb: NonNegative | None = None
+    """Memory that a replica needs of each of its GPUs in GB; by default none."""
+
     gpu_type: Name | None = None
     """Type of the servers on which it runs; by default it runs alike on all."""
 
@@ -68,6 +76,13 @@ class Variant(Record):
 
     startup_seconds: NonNegative = 0.0
     """Seconds for which a replica holds its GPUs before it is ready."""
+
+    @model_validator(mode="after")
+    def _slices_are_of_one_gpu(self) -> Self:
+        if self.slices is not None and self.gpus > 1:
+            message = f"{self.slices}; a replica takes slices of one GPU, and gpus is {self.gpus}"
+            raise InputError([Problem("slices", message)])
+        return self
 
     @field_validator("batches")
     @classmethod
@@ -191,6 +206,21 @@ def _fits_none(variant: Variant, allowed: Sequence[Server], cluster: Cluster) ->
         others = f"have {listed(kinds)}" if kinds else "have no gpu_type"
         message = f"{variant.gpu_type!r}; the servers that the service may use {others}"
         return Problem(".gpu_type", message)
+    part = PartOfGpu(variant.slices, variant.memory_gb)
+    if not any(holds(cluster, one, part) for one in typed):
+        divided = max(map(cluster.slices_of, typed))
+        if variant.slices is not None and variant.slices > divided:
+            message = (
+                f"{variant.slices}; the GPUs of the servers that it may use have at most {divided} "
+                "(gpu_slices)"
+            )
+            return Problem(".slices", message)
+        message = (
+            f"{variant.memory_gb:.15g}; no GPU of the servers that it may use has as much "
+            "(gpu_memory_gb)"
+        )
+        return Problem(".memory_gb", message)
+    typed = [one for one in typed if holds(cluster, one, part)]
     most = max(one.gpus for one in typed)
     if variant.gpus > most:
         message = f"{variant.gpus}; the largest server that it may use has {most} GPUs"

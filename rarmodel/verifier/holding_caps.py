@@ -82,8 +82,8 @@ def caps_kept(
     for server, caps in _reserved(instance).items():
         for slot, job_name, held, room in _exceeded(caps, by_server.get(server, ())):
             message = (
-                f"at slot {slot} jobs{_too(ups)} hold {held} GPUs of server {server!r}; reservations and "
-                f"running jobs leave {room}"
+                f"at slot {slot} jobs{_too(ups)} hold {held} GPUs of server {server!r}; "
+                f"reservations and running jobs leave {room}"
             )
             yield Violation("reservation", job_name, server, slot, message)
     for one in instance.tenants:

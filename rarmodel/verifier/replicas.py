@@ -214,14 +214,18 @@ def gpus_free(
                 others.append((up.replica.start, up.replica.end, up.service.name))
 
 
-def gpu_slots(instance: Instance, ups: Sequence[Up]) -> dict[int, int]:
-    """By index of a server, GPU slots that replicas hold there."""
-    index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
-    held: Counter[int] = Counter()
+def gpu_slots(instance: Instance, ups: Sequence[Up]) -> dict[int, Fraction]:
+    """By index of a server, GPU slots that replicas hold there: of slices the part of the GPU."""
+    cluster = instance.cluster
+    index = {server.name: i for i, server in enumerate(cluster.servers)}
+    held: dict[int, Fraction] = {}
     for up in ups:
+        slots, slices = up.replica.end - up.replica.start, up.variant.slices
         for name, gpus in up.replica.gpus.items():
-            held[index[name]] += len(gpus) * (up.replica.end - up.replica.start)
-    return dict(held)
+            here = index[name]
+            part = Fraction(slices or 1, cluster.slices_of(cluster.servers[here]) if slices else 1)
+            held[here] = held.get(here, Fraction(0)) + len(gpus) * slots * part
+    return held
 
 
 def demands_kept(

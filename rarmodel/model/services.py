@@ -5,12 +5,16 @@ All numbers are exact: those with a point are the decimals that are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
-from rarmodel.schema import Demand, Instance, Service, Variant
+from rarmodel.schema import Demand, Instance, Replica, Service, Variant
 from rarmodel.schema.base import exactly
+from rarmodel.schema.gpu_parts import PartOfGpu, holds
+
+from .caching import once_per_instance
+from .objectives import Objective
 
 
 def replica_rate(variant: Variant, latency_ms: float) -> Fraction | None:
@@ -44,6 +48,40 @@ def startup_slots(variant: Variant, slot_seconds: float) -> int:
 def ready_at(start: int, startup: int) -> int:
     """The first slot in which a replica is ready: one from slot 0 on was up before."""
     return start + startup if start > 0 else start
+
+
+@once_per_instance
+def _servers(instance: Instance) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """By service and variant, the servers that can hold a replica."""
+    cluster = instance.cluster
+    found = {}
+    for service in instance.services:
+        names = None if service.servers is None else set(service.servers)
+        found[service.name] = tuple(
+            tuple(
+                s
+                for s, server in enumerate(cluster.servers)
+                if (names is None or server.name in names)
+                and variant.gpu_type in {None, server.gpu_type}
+                and variant.gpus <= server.gpus
+                and holds(cluster, server, PartOfGpu(variant.slices, variant.memory_gb))
+            )
+            for variant in service.variants
+        )
+    return found
+
+
+def servers_of(instance: Instance, service: Service, variant: Variant) -> tuple[int, ...]:
+    """The servers, by index, that a replica may use, and that can hold one when they are idle."""
+    return _servers(instance)[service.name][service.variants.index(variant)]
+
+
+def share_of_gpu(instance: Instance, variant: Variant, server: int) -> Fraction:
+    """GPUs of a server that a replica holds: whole ones, or the part of one that slices are."""
+    cluster = instance.cluster
+    if variant.slices is None:
+        return Fraction(variant.gpus)
+    return Fraction(variant.slices, cluster.slices_of(cluster.servers[server]))
 
 
 def rate_of(demand: Demand) -> Fraction:
@@ -120,3 +158,24 @@ def last_demand(instance: Instance) -> int:
     """The slot at which the last entry of demand ends; 0 without any."""
     ends = (entry.end for service in instance.services for entry in service.demand)
     return max(ends, default=0)
+
+
+def cost_of_replicas(
+    instance: Instance, replicas: Iterable[Replica], objective: Objective
+) -> Fraction:
+    """What replicas cost by the prices of an objective; 0 if it has none."""
+    if objective.prices is None:
+        return Fraction(0)
+    prices = objective.prices_of(instance)
+    index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    variants = {(one.name, v.name): v for one in instance.services for v in one.variants}
+    return sum(
+        (
+            prices[index[name]]
+            * share_of_gpu(instance, variants[one.service, one.variant], index[name])
+            * (one.end - one.start)
+            for one in replicas
+            for name in one.gpus
+        ),
+        Fraction(0),
+    )

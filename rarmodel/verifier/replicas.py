@@ -9,14 +9,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil
 from typing import NamedTuple
 
-from rarmodel.schema import Demand, Held, Instance, Replica, Schedule, Service, Variant
+from rarmodel.schema import Demand, Instance, Replica, Schedule, Service, Variant
 
 from .answered import Answered
+from .occupation import Hold, fits_alone
 from .report import Violation
-from .simulation_result import Run
+
+UNREADABLE = {"replica", "capacity"}
+"""Constraints without which a replica cannot be carried out."""
 
 
 class Up(NamedTuple):
@@ -27,6 +30,8 @@ class Up(NamedTuple):
     variant: Variant
     ready: int
     """First slot in which it answers."""
+    gpus: Fraction
+    """GPUs that it holds, or the part of one that slices are."""
 
 
 def replicas_carried_out(
@@ -34,6 +39,7 @@ def replicas_carried_out(
 ) -> list[Up]:
     """The replicas that can be carried out; what is wrong with replicas goes to `violations`."""
     services = {service.name: service for service in instance.services}
+    servers = {server.name: server for server in instance.cluster.servers}
     found = []
     for replica in schedule.services:
         service = services.get(replica.service)
@@ -50,10 +56,19 @@ def replicas_carried_out(
             continue
         broken = [*_malformed(instance, who, replica, service, variant)]
         violations += broken
-        if "replica" not in {one.constraint for one in broken}:
-            startup = ceil(variant.startup_seconds / instance.time.slot_seconds - 1e-12)
-            ready = replica.start + max(0, startup) if replica.start else 0
-            found.append(Up(replica, service, variant, ready))
+        if not UNREADABLE.isdisjoint(one.constraint for one in broken):
+            continue
+        (server,) = (servers[name] for name, gpus in replica.gpus.items() if gpus)
+        alone = [*fits_alone(instance, server, _hold(0, replica, service, variant))]
+        violations += alone
+        if not UNREADABLE.isdisjoint(one.constraint for one in alone):
+            continue
+        startup = ceil(variant.startup_seconds / instance.time.slot_seconds - 1e-12)
+        ready = replica.start + max(0, startup) if replica.start else 0
+        gpus = Fraction(variant.gpus)
+        if variant.slices is not None:
+            gpus = Fraction(variant.slices, instance.cluster.slices_of(server))
+        found.append(Up(replica, service, variant, ready, gpus))
     return found
 
 
@@ -183,48 +198,29 @@ def _accuracy(service: Service, ready: Mapping[str, int], demand: Fraction) -> F
     return total / demand
 
 
-def gpus_free(
-    sound: Sequence[tuple[Held, Run]], ends: Sequence[int | None], ups: Sequence[Up]
-) -> Iterator[Violation]:
-    """No replica holds a GPU in a slot in which a job or another replica does: (2)."""
-    held: dict[tuple[str, int], list[tuple[int, float, str]]] = {}
-    by_replicas = {
-        (name, gpu) for up in ups for name, gpus in up.replica.gpus.items() for gpu in gpus
-    }
-    for (segment, run), end in zip(sound, ends, strict=True) if ups else ():
-        until = inf if end is None else end
-        for name, gpus in segment.gpus.items():
-            for gpu in gpus if until > run.start else ():
-                if (name, gpu) in by_replicas:
-                    held.setdefault((name, gpu), []).append((run.start, until, run.job.name))
-    for up in ups:
-        who = f"a replica of service {up.service.name!r}"
-        for name, gpus in up.replica.gpus.items():
-            for gpu in gpus:
-                others = held.setdefault((name, gpu), [])
-                for start, end, other in others:
-                    slot = max(start, up.replica.start)
-                    if slot < min(end, up.replica.end):
-                        message = (
-                            f"{who} holds GPU {gpu} of server {name!r} at slot {slot}, and "
-                            f"{other!r} holds it, too"
-                        )
-                        yield Violation("capacity", up.service.name, name, slot, message)
-                        break
-                others.append((up.replica.start, up.replica.end, up.service.name))
+def replica_holds(ups: Sequence[Up], first: int) -> list[Hold]:
+    """What replicas hold of servers; their numbers begin with that of the first."""
+    return [_hold(first + i, up.replica, up.service, up.variant) for i, up in enumerate(ups)]
+
+
+def _hold(holder: int, replica: Replica, service: Service, variant: Variant) -> Hold:
+    (server,) = (name for name, gpus in replica.gpus.items() if gpus)
+    return Hold(
+        *(holder, service.name, server, replica.gpus[server], replica.start, replica.end),
+        slices=variant.slices,
+        memory_gb=_exact(variant.memory_gb or 0.0),
+        what="replica of service",
+    )
 
 
 def gpu_slots(instance: Instance, ups: Sequence[Up]) -> dict[int, Fraction]:
     """By index of a server, GPU slots that replicas hold there: of slices the part of the GPU."""
-    cluster = instance.cluster
-    index = {server.name: i for i, server in enumerate(cluster.servers)}
+    index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     held: dict[int, Fraction] = {}
     for up in ups:
-        slots, slices = up.replica.end - up.replica.start, up.variant.slices
-        for name, gpus in up.replica.gpus.items():
-            here = index[name]
-            part = Fraction(slices or 1, cluster.slices_of(cluster.servers[here]) if slices else 1)
-            held[here] = held.get(here, Fraction(0)) + len(gpus) * slots * part
+        (server,) = (index[name] for name, gpus in up.replica.gpus.items() if gpus)
+        slots = up.replica.end - up.replica.start
+        held[server] = held.get(server, Fraction(0)) + slots * up.gpus
     return held
 
 

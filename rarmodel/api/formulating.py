@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rarmodel import registry
 from rarmodel.errors import UsageError
+from rarmodel.model.features import SERVICES
 
 from .arguments import asked
 from .formulation_choices import check_entries
@@ -72,6 +73,11 @@ def formulate(
     problem = with_objective(load_instance(instance), objective)
     found = registry.find("formulations", formulation)
     stated = guarded(found)
+    if problem.services and SERVICES.name not in getattr(found, "meant_for", ()):
+        raise UsageError(
+            f"formulation {found.name!r} does not handle services (services) in one model with "
+            "the jobs; 'cheapest-mix' has the services alone, and `solve` puts both together"
+        )
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     scope = scope_for(

@@ -19,6 +19,7 @@ from rarmodel.schema import AnyAssignment, Held, Instance, Job, Schedule
 from rarmodel.verifier import Report, Run, run_of, simulate
 
 from .reserved import Away, Hold, away_areas, blocks
+from .serving import HeldByReplica, held_by_replicas
 from .steps import Steps, steps_of
 
 
@@ -134,6 +135,8 @@ class Drawing:
         GPUs held on every server. In a schedule that breaks (2) this can exceed the server's GPUs.
     away
         Blocks of GPUs that are shown as reserved.
+    replicas
+        Blocks of GPUs that replicas of services hold.
     """
 
     label: str
@@ -145,6 +148,7 @@ class Drawing:
     links: tuple[LinkRings, ...]
     held: tuple[Steps, ...]
     away: tuple[Away, ...] = ()
+    replicas: tuple[HeldByReplica, ...] = ()
 
     @cached_property
     def end(self) -> int:
@@ -340,6 +344,7 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
         ),
         held=tuple(steps_of(on_server[server]) for server in range(len(cluster.servers))),
         away=away_areas(instance, holds),
+        replicas=held_by_replicas(instance, schedule),
     )
 
 

@@ -33,6 +33,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.errors import UsageError
 from rarmodel.model.features import ALL, SERVICES
 from rarmodel.model.services import why_unanswerable
 from rarmodel.schema import Schedule
@@ -57,6 +58,8 @@ def replicas(m: Any, scope: Scope) -> None:
     ```
     """
     mix = mix_of(scope)
+    if not mix.spans:
+        raise UsageError("cheapest-mix: no service asks for anything (services)")
     indices = [(*c, k) for c in mix.kinds for k in range(len(mix.pieces)) if mix.asked(c, k)]
     m.ready = pyo.Var(
         indices, domain=pyo.NonNegativeIntegers, bounds=lambda m, *i: (0, mix.most(i[:3]))

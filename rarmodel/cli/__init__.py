@@ -5,6 +5,7 @@ from .campaign_commands import campaign
 from .commands import rarmodel
 from .compare_command import compare
 from .completion import complete
+from .frontier_command import frontier
 from .help_panels import group_help
 from .instance_commands import instances
 from .kubernetes_commands import kubernetes
@@ -21,6 +22,7 @@ from .workload_commands import generate, import_trace
 rarmodel.add_command(calibrate)
 rarmodel.add_command(campaign)
 rarmodel.add_command(compare)
+rarmodel.add_command(frontier)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
 rarmodel.add_command(instances)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .drawing import draw as draw
     from .figures import headed as headed
     from .figures import schedules_chart as schedules_chart
+    from .frontier import frontier_chart as frontier_chart
     from .measured_terms import terms_chart as terms_chart
     from .method_tables import MethodTable as MethodTable
     from .method_tables import setting_table as setting_table

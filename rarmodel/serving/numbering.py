@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from rarmodel.errors import VerificationError
 from rarmodel.schema import Instance, Replica, Schedule
-from rarmodel.schema.schedule import Held
+from rarmodel.schema.schedule import AnyAssignment, Held
 from rarmodel.verifier import Report
 
 from .placing import Unit
@@ -94,7 +94,7 @@ def with_replicas(
         )
         for r, one in enumerate(replicas)
     )
-    assignments = []
+    assignments: list[AnyAssignment] = []
     for a, assignment in enumerate(schedule.assignments):
         renumbered = [
             {

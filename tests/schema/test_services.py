@@ -91,12 +91,18 @@ FAULTS: list[tuple[str, Data, list[str]]] = [
         ),
         [
             "services[0].variants[0].gpus: 3; the largest server that it may use has 2 GPUs",
-            "services[0].variants[1].gpu_type: 'A'; the servers that the service may use have no "
-            "gpu_type",
-            "services[0].variants[2].slices: 5; the GPUs of the servers that it may use have at "
-            "most 4 (gpu_slices)",
-            "services[0].variants[3].memory_gb: 41; no GPU of the servers that it may use has as "
-            "much (gpu_memory_gb)",
+            (
+                "services[0].variants[1].gpu_type: 'A'; the servers that the service may use have "
+                "no gpu_type"
+            ),
+            (
+                "services[0].variants[2].slices: 5; the GPUs of the servers that it may use have "
+                "at most 4 (gpu_slices)"
+            ),
+            (
+                "services[0].variants[3].memory_gb: 41; no GPU of the servers that it may use has "
+                "as much (gpu_memory_gb)"
+            ),
         ],
     ),
     (

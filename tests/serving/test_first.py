@@ -25,7 +25,7 @@ from rarmodel.serving import Decided, decide_replicas
 from rarmodel.serving.mix import cheapest_mix
 from rarmodel.verifier import verify
 
-METHODS = [name for name in registry.names("methods") if name not in {"random"}]
+METHODS = [name for name in registry.names("methods") if name != "random"]
 
 
 def decided(instance: Instance) -> Decided:
@@ -96,9 +96,10 @@ def test_a_service_that_cannot_answer_makes_the_instance_infeasible() -> None:
     slow = service("chat", demand(0, 4, 1.0), variants=[variant("slow", batch(8, 60.0))])
     result = rarmodel.solve(with_services(slow), method="fifo-backfill")
     assert result.status == "infeasible"
-    assert result.reasons == (
+    (line,) = result.reasons
+    assert line == (
         "service 'chat': no variant answers within 100 ms; the fastest batch takes 60 ms, and a "
-        "request may wait for one before its own",
+        "request may wait for one before its own"
     )
     poor = variant("poor", accuracy=0.5)
     asked = service("chat", demand(0, 4, 1.0), variants=[poor], min_accuracy=0.6)
@@ -145,8 +146,12 @@ def test_a_start_keeps_its_replicas_and_no_answer_is_worse() -> None:
     instance = random_serving(Random(4))
     start = rarmodel.solve(instance, method="fifo-backfill").schedule
     assert start is not None
-    for way in ({"iterations": 2}, {"formulation": "time-indexed", "time_limit": 20}):
-        result = rarmodel.solve(instance, start=start, **way)  # type: ignore[arg-type]
+    ways: list[dict[str, Any]] = [
+        {"iterations": 2},
+        {"formulation": "time-indexed", "time_limit": 20},
+    ]
+    for way in ways:
+        result = rarmodel.solve(instance, start=start, **way)
         assert result.schedule is not None
         assert result.makespan is not None
         assert result.makespan <= (verify(instance, start).makespan or 0)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .api.plotting import report as report
     from .api.plotting import report_simulations as report_simulations
     from .api.serving import frontier as frontier
+    from .api.serving import import_requests as import_requests
     from .api.simulating import simulate as simulate
     from .api.solving import solve as solve
     from .api.sources import load_instance as load_instance

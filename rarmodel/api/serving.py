@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rarmodel.errors import UsageError, listed
 from rarmodel.limits import Limits
+from rarmodel.schema import Instance
+from rarmodel.sound_records import sound
 
 from .arguments import asked
 from .sources import Source, load_instance
@@ -76,3 +79,64 @@ def frontier(
             )
     limits = Limits(time_limit, threads=threads, seed=seed)
     return found(problem, limits, services, latencies_ms, accuracies)
+
+
+@asked
+def import_requests(
+    requests: str | os.PathLike[str],
+    instance: Source,
+    service: str,
+    *,
+    group: str | None = None,
+    scale: float = 1.0,
+) -> Instance:
+    """Give a service of an instance the demand of a log of requests by minute.
+
+    Parameters
+    ----------
+    requests
+        A CSV file with the columns `minute` (ISO 8601) and `requests`, and perhaps `service`.
+    instance
+        An instance with the service, whose demand is replaced.
+    service
+        Name of the service.
+    group
+        Whose requests of the log: a name in its column `service`; by default the only one.
+    scale
+        Factor for all rates.
+
+    Returns
+    -------
+    Instance
+        The instance. Slot 0 begins with the log's first minute; where the instance has no
+        `time.origin` and the log's times have a zone, it gets one.
+
+    Raises
+    ------
+    InputError
+        With every wrong row of the log, or if the instance is malformed.
+    UsageError
+        If there is no such service or group.
+    """
+    from rarmodel.workloads.requests import read_requests  # noqa: PLC0415 - few need it
+
+    problem = load_instance(instance)
+    known = [one.name for one in problem.services]
+    if service not in known:
+        having = f"the instance has {listed(known)}" if known else "the instance has none"
+        raise UsageError(f"no service {service!r}; {having}")
+    log = read_requests(requests)
+    if group is None and len(log.counts) > 1:
+        raise UsageError(f"the log has requests of {listed([*log.counts])}; name the group")
+    chosen = next(iter(log.counts)) if group is None else group
+    if chosen not in log.counts:
+        raise UsageError(f"no group {chosen!r}; the log has {listed([*log.counts])}")
+    demand = tuple(log.demand(problem.time.slot_seconds, chosen, scale))
+    services = tuple(
+        one.model_copy(update={"demand": demand}) if one.name == service else one
+        for one in problem.services
+    )
+    update: dict[str, Any] = {"services": services}
+    if problem.time.origin is None and log.begin.tzinfo is not None:
+        update["time"] = problem.time.model_copy(update={"origin": log.begin})
+    return sound(problem.model_copy(update=update))

@@ -12,6 +12,7 @@ from .kubernetes_commands import kubernetes
 from .overwriting import protect
 from .process import main
 from .report_commands import plot, report
+from .requests_command import import_requests
 from .simulate_command import simulate
 from .slurm_commands import slurm
 from .solve_command import solve
@@ -25,6 +26,7 @@ rarmodel.add_command(compare)
 rarmodel.add_command(frontier)
 rarmodel.add_command(generate)
 rarmodel.add_command(import_trace)
+rarmodel.add_command(import_requests)
 rarmodel.add_command(instances)
 rarmodel.add_command(kubernetes)
 rarmodel.add_command(plot)

@@ -7,9 +7,10 @@ from typing import Any
 
 import altair as alt
 
-from .colours import COOL
 from .style import finished, rows
 
+PALE, DARK = "#8fd0c8", "#1c2a6b"
+"""Colours of the least and of the greatest accuracy."""
 WIDTH, HEIGHT = 520, 240
 """Frame of a service, in pixels."""
 
@@ -71,8 +72,8 @@ def _accuracy(value: float | None) -> str:
 
 
 def _shades(count: int) -> list[str]:
-    """Colours from the least accuracy to the greatest: evenly chosen shades."""
-    shades = ["#9ecfd0", *(one[:7] for one in COOL), "#22306f", "#10161d"]
-    if count <= 1:
-        return [shades[2]] * count
-    return [shades[round(i * (len(shades) - 1) / (count - 1))] for i in range(count)]
+    """Colours from the least accuracy to the greatest: even steps."""
+    ends = [[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (PALE, DARK)]
+    parts = [i / (count - 1) if count > 1 else 0.5 for i in range(count)]
+    mixed = [[round(a + (b - a) * part) for a, b in zip(*ends, strict=True)] for part in parts]
+    return ["#" + "".join(f"{one:02x}" for one in rgb) for rgb in mixed]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rich_click as click
 
+from rarmodel.counting import counted
 from rarmodel.errors import one_line
 
 from .input_files import share_stdin
@@ -58,7 +59,7 @@ def import_requests(
     last = served.in_order[-1].end
     say(
         one_line(
-            f"{found.name}: service {service}: {len(rates):,} entries of demand up to slot "
+            f"{found.name}: service {service}: demand in {counted(len(rates), 'step')} up to slot "
             f"{last:,}, {min(rates):g} to {max(rates):g} requests a second"
         )
     )

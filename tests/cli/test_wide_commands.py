@@ -81,7 +81,7 @@ TAKEN: dict[str, set[str]] = {
 
 OTHERS = {
     *("campaign", "check", "generate", "import", "instances", "list", "schema", "simulate"),
-    *("kubernetes", "testbed", "what-if"),
+    *("kubernetes", "testbed", "what-if", "frontier", "import-requests"),
 }
 """Commands that take no instance, or have tests elsewhere; campaigns have one below."""
 

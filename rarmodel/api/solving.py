@@ -311,6 +311,11 @@ def _solve_beside_services(
         )
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
+    if choices["model_only"]:
+        raise UsageError(
+            "model_only leaves all to the formulation's model, and replicas of services "
+            "(services) are decided before it; leave model_only out"
+        )
     given = start if start is not None and has_values(start) else None
 
     def solve_rest(rest: Instance, limits: Limits, schedule: Schedule | None) -> Result:

@@ -12,6 +12,7 @@ from rarmodel.bounds import (
     best_bound,
     impossible,
     objective_bound,
+    require_true,
     value_bounds,
     with_bound,
     with_makespan,
@@ -191,6 +192,7 @@ def _of_whole(decided: Decided, found: Result, limits: Limits, seconds: float) -
     if found.schedule is not None and found.report is not None:
         schedule = decided.whole(found.schedule, found.report)
         report = require_feasible(instance, schedule)
+        require_true(instance, report, bound, aim=quick[0])
         values = [*(report.objective or {}).values()]
         schedule = with_bound(schedule.timed(instance.time), instance, bound, quick, values)
     elif found.status == "infeasible":

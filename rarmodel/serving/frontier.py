@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rarmodel.limits import Limits
@@ -59,9 +60,10 @@ class Point:
         """Whether it is as good in all, and better in something."""
         if self.cost is None or other.cost is None or self.service != other.service:
             return False
-        mine = -self.latency_ms, self.min_accuracy or 0.0, -self.cost
-        others = -other.latency_ms, other.min_accuracy or 0.0, -other.cost
-        return mine != others and all(a >= b for a, b in zip(mine, others, strict=True))
+        mine, others = self.min_accuracy or 0.0, other.min_accuracy or 0.0
+        fast, good = self.latency_ms <= other.latency_ms, mine >= others
+        same = (self.latency_ms, mine, self.cost) == (other.latency_ms, others, other.cost)
+        return fast and good and self.cost <= other.cost and not same
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,10 @@ def frontier(
         if services and service.name not in services:
             continue
         for latency in sorted(set(latencies_ms or _latencies(service))):
-            for accuracy in _sorted(accuracies or _accuracies(service)):
-                points.append(_point(instance, service, latency, accuracy, limits))
+            points += (
+                _point(instance, service, latency, accuracy, limits)
+                for accuracy in _sorted(accuracies or _accuracies(service))
+            )
     efficient = {
         i
         for i, one in enumerate(points)
@@ -194,7 +198,7 @@ def _accuracies(service: Service) -> Iterator[float | None]:
     if service.min_accuracy is not None:
         yield service.min_accuracy
     yield from known
-    for low, high in zip(known, known[1:], strict=False):
+    for low, high in pairwise(known):
         for step in range(1, STEPS):
             between = Fraction(str(low)) * (STEPS - step) + Fraction(str(high)) * step
             yield float(between / STEPS)

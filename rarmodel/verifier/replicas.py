@@ -38,6 +38,8 @@ def replicas_carried_out(
     instance: Instance, schedule: Schedule, violations: list[Violation]
 ) -> list[Up]:
     """The replicas that can be carried out; what is wrong with replicas goes to `violations`."""
+    if not schedule.services:
+        return []
     services = {service.name: service for service in instance.services}
     servers = {server.name: server for server in instance.cluster.servers}
     found = []
@@ -215,6 +217,8 @@ def _hold(holder: int, replica: Replica, service: Service, variant: Variant) -> 
 
 def gpu_slots(instance: Instance, ups: Sequence[Up]) -> dict[int, Fraction]:
     """By index of a server, GPU slots that replicas hold there: of slices the part of the GPU."""
+    if not ups:
+        return {}
     index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
     held: dict[int, Fraction] = {}
     for up in ups:

@@ -203,5 +203,7 @@ def test_parts_that_have_no_services_say_so() -> None:
         rarmodel.solve(instance, formulation="cheapest-mix")
     with pytest.raises(UsageError, match=r"does not handle services \(services\) in one model"):
         rarmodel.formulate(instance, "time-indexed")
+    with pytest.raises(UsageError, match="leave model_only out"):
+        rarmodel.solve(instance, formulation="time-indexed", model_only=True)
     with pytest.raises(UsageError, match=r"has services \(services\)"):
         rarmodel.certificate(instance, rarmodel.solve(instance, method="fifo-backfill"))

@@ -98,11 +98,11 @@ def test_a_service_gets_the_demand_of_a_group(tmp_path: Path) -> None:
     assert [(one.start, one.end, one.requests_per_second) for one in chat.demand] == [(1, 2, 2.0)]
     assert found.time.origin is not None
     assert found.time.origin.isoformat() == "2026-01-01T10:00:00+00:00"
-    for fields, line in (
-        ({}, "the log has requests of 'a', 'b'; name the group"),
-        ({"group": "c"}, "no group 'c'; the log has 'a', 'b'"),
+    for group, line in (
+        (None, "the log has requests of 'a', 'b'; name the group"),
+        ("c", "no group 'c'; the log has 'a', 'b'"),
     ):
         with pytest.raises(UsageError, match=line):
-            rarmodel.import_requests(log, served, "chat", **fields)
+            rarmodel.import_requests(log, served, "chat", group=group)
     with pytest.raises(UsageError, match="no service 'mail'; the instance has 'chat'"):
         rarmodel.import_requests(log, served, "mail")

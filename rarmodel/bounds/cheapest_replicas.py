@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from math import ceil
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from rarmodel.model.services import rate_of, servers_of, share_of_gpu, usable
 from rarmodel.schema import Instance, Service
 from rarmodel.schema.base import exactly
 
-MOST_NODES = 20_000
+MOST_NODES = 1_000
 """Mixes that are tried before the bound of the relaxation has to do."""
 
 
@@ -95,8 +96,8 @@ def least_price(
 ) -> Fraction | None:
     """The least price of a mix that serves a demand, or a bound below it; None if none serves it.
 
-    All mixes are tried that may be cheaper than the best known; where they are too many, the
-    relaxation to one constraint at a time bounds all of them.
+    All mixes are tried that may be cheaper than the best known; where they are too many, dual
+    values of the constraints bound all of them.
     """
     if demand <= 0:
         return Fraction(0)
@@ -116,27 +117,30 @@ def _least(
     """`min Σ_v p_v·n_v` over whole `n ≥ 0` with `Σ_v g_rv·n_v ≥ b_r` for each row r.
 
     Columns are taken in the order of their price for what they give to the first row. Of the
-    columns from one on, no mix is cheaper than what any single row needs at its best ratio.
+    columns from one on, no mix is cheaper than what dual values of the rows say it must cost.
     """
     order = sorted(range(len(prices)), key=lambda v: prices[v] / gives[0][v])
-    ratios: list[list[Fraction | None]] = []  # By row: the best price for 1 from a column on.
-    for row in gives:
-        best: list[Fraction | None] = [None]
-        for v in reversed(order):
-            known = best[-1]
-            here = prices[v] / row[v] if row[v] > 0 else None
-            best.append(min((one for one in (known, here) if one is not None), default=None))
-        ratios.append(best[::-1])
+    duals = [
+        _duals(
+            [prices[v] for v in order[place:]], [[row[v] for v in order[place:]] for row in gives]
+        )
+        for place in range(len(order) + 1)
+    ]
+    helped = [
+        [any(row[v] > 0 for v in order[place:]) for row in gives] for place in range(len(duals))
+    ]
 
     def at_least(place: int, left: Sequence[Fraction]) -> Fraction | None:
-        most = Fraction(0)
-        for row, need in enumerate(left):
-            if need > 0:
-                ratio = ratios[row][place]
-                if ratio is None:
-                    return None
-                most = max(most, need * ratio)
-        return most
+        lacking = [max(Fraction(0), need) for need in left]
+        if any(need > 0 and not some for need, some in zip(lacking, helped[place], strict=True)):
+            return None
+        return max(
+            (
+                sum((d * need for d, need in zip(dual, lacking, strict=True)), Fraction(0))
+                for dual in duals[place]
+            ),
+            default=Fraction(0),
+        )
 
     root = at_least(0, needs)
     if root is None:
@@ -160,8 +164,37 @@ def _least(
             (ceil(need / row[v]) for need, row in zip(left, gives, strict=True) if row[v] > 0),
             default=0,
         )
+        if enough > MOST_NODES:
+            return root
         # The last on the stack is tried first: as many of the better column as are of use.
         for count in range(max(0, enough) + 1):
             after = tuple(need - count * row[v] for need, row in zip(left, gives, strict=True))
             stack.append((place + 1, paid + count * prices[v], after))
+    return found
+
+
+def _duals(
+    prices: Sequence[Fraction], gives: Sequence[Sequence[Fraction]]
+) -> list[tuple[Fraction, ...]]:
+    """Values λ ≥ 0 of the rows with `Σ_r λ_r·g_rv ≤ p_v` for each column: no mix is below `λ·b`.
+
+    Of all such values those of one row, and the corners of those of two rows.
+    """
+    rows, columns = range(len(gives)), range(len(prices))
+    found: list[tuple[Fraction, ...]] = []
+    for r in rows:
+        ratios = [prices[v] / gives[r][v] for v in columns if gives[r][v] > 0]
+        if ratios:
+            found.append(tuple(min(ratios) if row == r else Fraction(0) for row in rows))
+    for r, q in combinations(rows, 2):
+        for v, w in combinations(columns, 2):
+            slope = gives[r][v] * gives[q][w] - gives[r][w] * gives[q][v]
+            if slope == 0:
+                continue
+            first = (prices[v] * gives[q][w] - prices[w] * gives[q][v]) / slope
+            second = (gives[r][v] * prices[w] - gives[r][w] * prices[v]) / slope
+            kept = all(first * gives[r][u] + second * gives[q][u] <= prices[u] for u in columns)
+            if first > 0 and second > 0 and kept:
+                values = {r: first, q: second}
+                found.append(tuple(values.get(row, Fraction(0)) for row in rows))
     return found

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .output import image_of as image_of
     from .page import report_page as report_page
     from .reserved import Away as Away
+    from .serving import HeldByReplica as HeldByReplica
     from .shown import Shown as Shown
     from .side_by_side import draw_all as draw_all
     from .simulations import Group as Group
@@ -55,7 +56,18 @@ if TYPE_CHECKING:
 HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
 _PLAIN = {
-    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "LogEntry", "Shown", "Steps", "Trial"),
+    *(
+        "Away",
+        "Bar",
+        "HeldByReplica",
+        "Drawing",
+        "Drawn",
+        "LinkRings",
+        "LogEntry",
+        "Shown",
+        "Steps",
+        "Trial",
+    ),
     *("draw", "draw_all", "shown_bounds"),
 }
 """Names that need no library that draws."""

@@ -68,7 +68,7 @@ _PLAIN = {
         "Steps",
         "Trial",
     ),
-    *("draw", "draw_all", "shown_bounds"),
+    *("draw", "draw_all", "shown_bounds", "HeldByReplica"),
 }
 """Names that need no library that draws."""
 

@@ -179,6 +179,8 @@ SHARING = frozenset({SHARED_GPUS.name, GPU_MEMORY.name})
 
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
 """All of jobs that have their GPUs alone and are not interrupted."""
+UNINTERRUPTED = ALL_BUT_PREEMPTION | SHARING
+"""All of jobs that are not interrupted."""
 ALL = frozenset(feature.name for feature in FEATURES)
 ALONE_ON_GPUS = ALL - SHARING
 """All of jobs that have their GPUs alone."""

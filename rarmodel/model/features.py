@@ -76,6 +76,14 @@ def _cards(instance: Instance) -> str | None:
     return next((f"cluster.servers[{i}].network_cards" for i in several), None)
 
 
+def _memory(instance: Instance) -> str | None:
+    """A need of memory, and a size of it somewhere: elsewhere all needs are met."""
+    cluster = instance.cluster
+    sized = any(cluster.memory_gb_of(server) is not None for server in cluster.servers)
+    needs = _of_jobs("memory_gb", lambda job: job.memory_gb)
+    return needs(instance) if sized else None
+
+
 RELEASES = Feature("releases", _of_jobs("release", lambda job: job.release > 0))
 DEADLINES = Feature("deadlines", _of_jobs("deadline", lambda job: job.deadline is not None))
 DEPENDENCIES = Feature("dependencies", _of_jobs("after", lambda job: job.after))
@@ -105,6 +113,8 @@ OVERLAP = Feature(
     "overlap", lambda instance: "contention.overlap" if instance.contention.overlap > 1 else None
 )
 CARDS = Feature("network cards", _cards)
+SHARED_GPUS = Feature("shared GPUs", _of_jobs("slices", lambda job: job.slices is not None))
+GPU_MEMORY = Feature("GPU memory", _memory)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
 
 OBJECTIVES = Feature(
@@ -132,6 +142,8 @@ FEATURES = (
     LATENCY,
     OVERLAP,
     CARDS,
+    SHARED_GPUS,
+    GPU_MEMORY,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -157,8 +169,14 @@ PLACES = frozenset(
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
 
+SHARING = frozenset({SHARED_GPUS.name, GPU_MEMORY.name})
+"""What jobs take of GPUs that they do not have alone."""
+
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
+"""All of jobs that have their GPUs alone and are not interrupted."""
 ALL = frozenset(feature.name for feature in FEATURES)
+ALONE_ON_GPUS = ALL - SHARING
+"""All of jobs that have their GPUs alone."""
 
 
 @once_per_instance

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job, Resource
-from rarmodel.schema.base import exactly
-from rarmodel.schema.resources import common_unit, uses_of
+from rarmodel.schema.base import common_unit, exactly
+from rarmodel.schema.resources import uses_of
 from rarmodel.schema.tenants import lineages
 
 from .caching import once_per_instance

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rarmodel import registry
 from rarmodel.engine.arrays import Ints
 from rarmodel.methods import order_of
+from rarmodel.model.features import ALONE_ON_GPUS
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Instance
 
@@ -78,6 +79,8 @@ class Policy(registry.Part):
     round_slots
         Slots after which it is asked again, whatever happens; None if events suffice. The user may
         choose another number.
+    handles
+        Names of the features that it handles; see `rarmodel.model.features`.
     round_seconds
         The same as a time, for policies whose rounds do not depend on the length of a slot; see
         `slots_of_round`. `round_slots` goes before.
@@ -93,6 +96,7 @@ class Policy(registry.Part):
     elastic: bool = False
     round_slots: int | None = None
     round_seconds: float | None = None
+    handles: frozenset[str] = ALONE_ON_GPUS
 
 
 def slots_of_round(policy: Policy, instance: Instance) -> int | None:

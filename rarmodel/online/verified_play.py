@@ -17,7 +17,7 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
-from rarmodel.model.features import RESERVATIONS, used
+from rarmodel.model.features import ALONE_ON_GPUS, RESERVATIONS, unhandled, used
 from rarmodel.model.instance_check import require_whole
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import Objective, Value
@@ -183,6 +183,10 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
 
     None if it can.
     """
+    # Others' policies may do without.
+    handles: frozenset[str] = getattr(policy, "handles", ALONE_ON_GPUS)
+    if why := unhandled(instance, handles, f"policy {policy.name!r}"):
+        return why
     if instance.preemption is None and (place := used(instance).get(RESERVATIONS.name)):
         return (
             f"simulate does not handle reservations ({place}) without preemption: jobs give way "

@@ -1,6 +1,7 @@
 """Schemas of the two file formats: instances and schedules."""
 
 from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
+from .colocation import Colocated
 from .instance import Contention, Instance, LinearDegradation, Preemption
 from .job import GpuTimes, Job, Running, Spread
 from .resources import CapacityWindow, Resource
@@ -23,6 +24,7 @@ __all__ = [
     "Assignment",
     "CapacityWindow",
     "Cluster",
+    "Colocated",
     "Contention",
     "GpuTimes",
     "Held",

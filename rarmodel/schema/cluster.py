@@ -26,6 +26,12 @@ from .base import (
 MAX_GPUS = 10_000_000
 """Largest cluster, in GPUs: a greater number is a mistake, and would only exhaust the memory."""
 
+MAX_SLICES = 64
+"""Most slices of a GPU: no GPU is divided further, and loads of one stay exact."""
+
+Slices = Annotated[int, Field(strict=True, ge=1, le=MAX_SLICES)]
+"""Equal slices into which a GPU is divided."""
+
 
 class Server(Record):
     """A server and its equal GPUs."""
@@ -45,6 +51,12 @@ class Server(Record):
     network_cards: Count = 1
     """Network cards that its link consists of, n: a ring with y workers here reaches at most
     min(1, y/n) of the link's rate."""
+
+    gpu_slices: Slices | None = None
+    """Equal slices into which each of its GPUs is divided, Q_s; by default the cluster's."""
+
+    gpu_memory_gb: Positive | None = None
+    """Memory of each of its GPUs in GB; by default the cluster's."""
 
 
 class Reservation(Record):
@@ -223,6 +235,12 @@ class Cluster(Record):
     prices_per_gpu_hour: Prices | None = None
     """Price of a GPU for an hour, by its type or of all, for the objective `cost`."""
 
+    gpu_slices: Slices = 1
+    """Equal slices into which each GPU is divided, Q_s, on servers that say nothing else."""
+
+    gpu_memory_gb: Positive | None = None
+    """Memory of each GPU in GB on servers that say nothing else; by default there is no limit."""
+
     @property
     def total_gpus(self) -> int:
         """Number of GPUs in the cluster."""
@@ -232,6 +250,14 @@ class Cluster(Record):
     def largest_server(self) -> int:
         """Number of GPUs of the largest server."""
         return max(server.gpus for server in self.servers)
+
+    def slices_of(self, server: Server) -> int:
+        """Equal slices into which each GPU of a server is divided, Q_s."""
+        return self.gpu_slices if server.gpu_slices is None else server.gpu_slices
+
+    def memory_gb_of(self, server: Server) -> float | None:
+        """Memory of each GPU of a server in GB; None if there is no limit."""
+        return self.gpu_memory_gb if server.gpu_memory_gb is None else server.gpu_memory_gb
 
     def levels(self) -> tuple[str, ...]:
         """Levels that links have, in the order in which they first appear; a star has none."""

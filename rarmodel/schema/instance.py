@@ -36,6 +36,8 @@ from .base import (
     with_shared_field_names,
 )
 from .cluster import Cluster
+from .colocation import Colocated, repeated_pairs
+from .gpu_parts import problems_with_memory
 from .job import Job, sound_jobs
 from .network_pressures import problems_with_contention
 from .plain_jobs import plain_first
@@ -161,6 +163,9 @@ class Instance(Record):
     resources: tuple[Resource, ...] = ()
     """What jobs use beside GPUs."""
 
+    colocation: tuple[Colocated, ...] = ()
+    """How jobs of one kind suffer beside those of another, where it was measured."""
+
     jobs: Annotated[tuple[Job, ...], Field(min_length=1), WrapValidator(plain_first)]
     """The jobs; their order breaks ties."""
 
@@ -207,6 +212,13 @@ class Instance(Record):
         if problems:
             raise InputError(problems)
         return resources
+
+    @field_validator("colocation")
+    @classmethod
+    def _pairs_are_distinct(cls, pairs: tuple[Colocated, ...]) -> tuple[Colocated, ...]:
+        if problems := list(repeated_pairs(pairs)):
+            raise InputError(problems)
+        return pairs
 
     @field_validator("jobs", mode="wrap")
     @classmethod
@@ -285,6 +297,7 @@ def _problems(
         found += problems_with_cluster(jobs, cluster)
     if contention := rest.get("contention"):
         found += problems_with_contention(jobs, contention.model)
+    found += problems_with_memory(jobs)
     if "resources" in rest:
         found += problems_with_resources(jobs, rest["resources"])
     for problem in found:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import gcd, lcm
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, Tag, field_validator, model_validator
@@ -20,6 +18,7 @@ from .base import (
     NonNegative,
     NonNegativeInteger,
     Record,
+    common_unit,
     exactly,
     one_or_listed,
 )
@@ -103,13 +102,6 @@ def uses_of(job: Job) -> Iterator[tuple[str, str, float]]:
     for field in USES:
         for name, amount in (getattr(job, field) or {}).items():
             yield field, name, amount
-
-
-def common_unit(numbers: Iterable[float]) -> Fraction:
-    """The greatest number of which all of some numbers are multiples; 1 if all are 0."""
-    whole = [exact for number in numbers if (exact := exactly(number))]
-    divisor = lcm(*(one.denominator for one in whole))
-    return Fraction(gcd(*(int(one * divisor) for one in whole)) or 1, divisor)
 
 
 def problems_with_resources(

@@ -21,7 +21,7 @@ from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import OrderSearch
 from rarmodel.methods import NOTHING_TO_TRY, Attempt, Method, Turns, prepare_method
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, unhandled
-from rarmodel.model.features import ALL, BY_DUTY
+from rarmodel.model.features import ALONE_ON_GPUS, BY_DUTY
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import TOTAL_COMPLETION, ties_of
 from rarmodel.model.part import part_of
@@ -69,7 +69,7 @@ class Search(registry.Part):
     takes_scheduler: bool = True
     reports_objective: bool = True
     description: str = "improves a schedule until its time is up, and proves a lower bound"
-    handles: frozenset[str] = ALL
+    handles: frozenset[str] = ALONE_ON_GPUS
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Measurement,
         Measurements,
         ModelComparison,
+        PublishedTable,
         Rates,
         TermComparison,
     )

@@ -84,7 +84,11 @@ class Asked:
 
 
 def parts_of(
-    keys: Sequence[Any], never: Collection[Any], seed: int, table: PublishedTable
+    keys: Sequence[Any],
+    never: Collection[Any],
+    seed: int,
+    table: PublishedTable,
+    what: str = "placement or row with two GPUs or more",
 ) -> Column:
     """The part of each row by its key; rows of one key are in one part.
 
@@ -95,7 +99,7 @@ def parts_of(
     """
     drawn = sorted(set(keys) - set(never))
     if len(drawn) < 2:
-        message = "one placement or row with two GPUs or more; at least two are expected"
+        message = f"one {what}; at least two are expected"
         raise InputError([Problem("", message)], table.source)
     Random(seed).shuffle(drawn)  # noqa: S311 - no secrets here
     part = {key: i % min(PARTS, len(drawn)) for i, key in enumerate(drawn)}

@@ -248,7 +248,7 @@ def _alone(gpu_type: str, jobs: Mapping[str, Any]) -> tuple[dict[str, float], li
         if not _GPUS.fullmatch(job):
             message = "a job and its GPUs are expected, such as ('LM (batch size 5)', 1)"
             problems.append(Problem(place, message))
-        elif not _speed(alone):
+        elif alone is None or not _speed(alone):
             message = f"{_ALONE!r}: iterations per second alone are expected, a number from 0 on"
             problems.append(Problem(place, message))
         else:
@@ -270,6 +270,6 @@ def _speed(value: object) -> bool:
 
 
 def _named(job: str) -> tuple[str, int]:
-    name = _GPUS.fullmatch(job)
-    assert name is not None, "jobs alone were read"
-    return name[1], int(name[2])
+    """Name and GPUs of a job that `_alone` has found."""
+    (found,) = _GPUS.findall(job)
+    return found[0], int(found[1])

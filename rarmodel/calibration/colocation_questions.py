@@ -50,7 +50,8 @@ def colocated_asked(table: PublishedTable, seed: int) -> Asked:
     def question(names: Collection[str], _: Column) -> Question:
         return Question(measured, predict, tuple(one for one in known if one.name in names))
 
-    kinds, kind = labelled([row.kind for row in rows] + [row.beside for row in rows])
+    _, kind = labelled([row.kind for row in rows] + [row.beside for row in rows])
+    kinds = [(row.gpu_type, *sorted((row.kind, row.beside))) for row in rows]
     pairs = Pairs(
         ratio=measured,
         kind=kind[: len(rows)],
@@ -72,7 +73,7 @@ def colocated_asked(table: PublishedTable, seed: int) -> Asked:
                 instead=True,
             ),
         ),
-        parts_of([(row.gpu_type, *sorted((row.kind, row.beside))) for row in rows], (), seed, table),
+        parts_of(kinds, (), seed, table, "pair of kinds"),
         question,
         (
             Predictor("mean of the pairs", partial(published.mean_by_type, pairs)),

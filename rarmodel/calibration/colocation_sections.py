@@ -69,9 +69,7 @@ def slowdowns(rows: Sequence[SpeedBeside]) -> tuple[MeasuredSlowdown, ...]:
     )
 
 
-def memories(
-    rows: Sequence[SpeedBeside], lines: Sequence[int]
-) -> Iterator[MeasuredMemory]:
+def memories(rows: Sequence[SpeedBeside], lines: Sequence[int]) -> Iterator[MeasuredMemory]:
     """Memory by kind, from that of pairs: least squares of sums of two.
 
     A kind whose memory the pairs do not determine is left out.

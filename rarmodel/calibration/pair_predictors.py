@@ -12,7 +12,7 @@ import numpy as np
 from .scoped_fit import Column
 
 FACTORS, DAMPING = 10, 1e-2
-"""Factors of a completed matrix, and the weight of their squares: the numbers of Gavel's program."""
+"""Factors of a completed matrix, and the weight of their squares, as in Gavel's program."""
 _ENOUGH, _MOST = 1e-3, 100
 """Change of the mean entry below which the completion ends, and its most rounds; likewise."""
 SLOW, SLOWER = 0.95, 0.85
@@ -78,9 +78,10 @@ def nearest(pairs: Pairs, known: Column, asked: Column, seed: int) -> Column:
     matrix has the least cosine distance. Here each other kind is a reference.
     """
     filled, matrix = _filled(pairs, known, seed)
-    rows = np.where(np.isnan(matrix), filled, matrix)
-    lengths = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
-    similar = rows @ rows.T / np.outer(lengths, lengths)
+    rows: Column = np.where(np.isnan(matrix), filled, matrix)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    similar = units @ units.T
     np.fill_diagonal(similar, -np.inf)
     predicted: Column = rows[similar.argmax(axis=1)[pairs.kind[asked]], pairs.column[asked]]
     return predicted
@@ -158,9 +159,7 @@ def factorised(
     return product
 
 
-def _solve_rows(
-    left: Column, right: Column, values: Column, mask: Column, damping: float
-) -> None:
+def _solve_rows(left: Column, right: Column, values: Column, mask: Column, damping: float) -> None:
     """Each row of one factor by least squares, with the other one held."""
     for i, used in enumerate(mask):
         weighted = right * used[:, None]

@@ -216,9 +216,7 @@ LUCID_AS_PUBLISHED = Layout(
         "gmem": "memory_used_mb",
     },
 )
-GAVEL = Layout(
-    COLOCATED, GavelPair, frozenset({"iterations_per_second_alone", "beside_alone"}), {}
-)
+GAVEL = Layout(COLOCATED, GavelPair, frozenset({"iterations_per_second_alone", "beside_alone"}), {})
 LAYOUTS = (STEPS, ALL_REDUCES, PAIRS, LUCID, LUCID_AS_PUBLISHED, GAVEL)
 """All layouts; the first that a table has is its own."""
 

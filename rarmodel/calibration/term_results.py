@@ -260,8 +260,8 @@ class TermComparison:
         """The constants as sections of an instance, and profiles of jobs.
 
         With one cluster these are `cluster`, `contention` and `profiles`, else `clusters` has such
-        sections by name. Network cards, which belong to servers, are in `servers`. Measured pairs on
-        the same GPUs are in `colocation`; their clusters are types of GPU.
+        sections by name. Network cards, which belong to servers, are in `servers`. Measured pairs
+        on the same GPUs are in `colocation`; their clusters are types of GPU.
         """
         if self.slowdowns:
             return self._sections_of_pairs()

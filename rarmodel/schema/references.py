@@ -193,8 +193,8 @@ def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
                 if gpu >= server.gpus:
                     message = f"GPU {gpu} of {name!r}; it has GPUs 0 to {server.gpus - 1}"
                     yield Problem(place, message)
-                elif message := on_gpus.put(server, gpu, job):
-                    yield Problem(place, message)
+                elif fault := on_gpus.put(server, gpu, job):
+                    yield Problem(place, fault)
         if job.spread and not job.spread.kept(map(len, job.running.gpus.values())):
             servers_used = f"{len(job.running.gpus)} server{'s' * (len(job.running.gpus) > 1)}"
             yield Problem(place, f"on {servers_used}; the job asks for {job.spread.told()}")

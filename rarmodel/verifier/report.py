@@ -27,8 +27,8 @@ class Violation:
         `assignment` (each job once, (3)), `index` (servers, GPUs and slots that exist), `gang`
         (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3). In wider instances
         also `release`, `deadline`, `after`, `servers`, `type`, `spread`, `running`, `reservation`
-        and `quota` (section 9), `within` (section 18), `resource` (section 19), and of interrupted
-        jobs `preemption` and `completed` (sections 11 and 18).
+        and `quota` (section 9), `memory` (section 15), `within` (section 18), `resource` (section
+        19), and of interrupted jobs `preemption` and `completed` (sections 11 and 18).
     job
         The job that breaks it.
     server

@@ -90,7 +90,7 @@ class Foreman:
         self._reclaims = reclaims and self._guarantees.any
         self._may_stop = self._jobs.may_stop.copy()
         if interrupts or self._reclaims:
-            self._may_stop[_without_return(cluster)] = False
+            self._may_stop[without_return(cluster.instance, cluster.jobs)] = False
         self._spare: Ints = np.zeros(len(self._jobs.index), np.int64)
         self._wanted: Ints = self._jobs.size.copy()
         self._types: Mapping[int, str] = {}
@@ -411,11 +411,14 @@ class Foreman:
         )
 
 
-def _without_return(cluster: WorkingCluster) -> list[int]:
+def without_return(instance: Instance, jobs: Jobs) -> list[int]:
     """Jobs that run at slot 0, and could not run anew at last."""
-    index, jobs = cluster.jobs.index.tolist(), cluster.instance.jobs
-    found = without_place_at_last(cluster.instance)
-    return [k for k, j in enumerate(index) if j in found and jobs[j].running is not None]
+    found = without_place_at_last(instance)
+    return [
+        k
+        for k, j in enumerate(jobs.index.tolist())
+        if j in found and instance.jobs[j].running is not None
+    ]
 
 
 def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | None) -> Asked:

@@ -61,7 +61,8 @@ class State:
     since
         The slot from which on it holds them; −1 if it holds none.
     attained
-        GPUs times slots that it held them so far, restorations included.
+        GPUs times slots that it held them so far, restorations included; where jobs share GPUs, a
+        worker of some slices holds a part of one.
     places
         Workers on each server, by index, of those that run.
     speeds
@@ -113,13 +114,13 @@ class State:
     running: npt.NDArray[np.bool_]
     held: Ints
     since: Ints
-    attained: Ints
+    attained: Ints | npt.NDArray[np.float64]
     places: tuple[Mapping[int, int], ...]
     speeds: tuple[Mapping[tuple[int, str | None], int], ...]
     type_speeds: tuple[Mapping[str | None, int], ...]
     idle: Ints
     capacity: Ints
-    completed_service: Ints
+    completed_service: Ints | npt.NDArray[np.float64]
     asks: tuple[Asked, ...]
     interruptible: bool
     preemptible: npt.NDArray[np.bool_]

@@ -6,34 +6,40 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.errors import UsageError
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.left import left_of
 from rarmodel.model.lone import each_lone_options, lone_options
 from rarmodel.model.ring_rates import each_paces, paces
-from rarmodel.schema import Job
+from rarmodel.schema import Instance, Job
 
 from .arriving_jobs import sizes_at_last
 from .carry_out import asked_for
 from .cluster_at_work import WorkingCluster
 from .placement import Asked
 from .problem import known_problem
+from .shared_cluster import SharedCluster
 
+Numbers = Ints | npt.NDArray[np.float64]
 Speeds = Mapping[tuple[int, str | None], int]
 
 
 class Views:
     """What `State` says of the jobs that are there; see there."""
 
-    def __init__(self, cluster: WorkingCluster) -> None:
+    def __init__(self, cluster: WorkingCluster | SharedCluster) -> None:
         self._cluster = cluster
         self._speeds: dict[int, Speeds] = {}
         self._asks: dict[tuple[int, int], Asked] = {}
         self._on_type: dict[tuple[int, int], Mapping[str | None, int]] = {}
         self._capacity: Ints = cluster.room.capacity.copy()
 
-    def of(self, active: Ints, completed: Ints, *, is_round: bool) -> dict[str, Callable[[], Any]]:
+    def of(
+        self, active: Ints, completed: Numbers, *, is_round: bool
+    ) -> dict[str, Callable[[], Any]]:
         """By name, what gives each view.
 
         Parameters
@@ -56,6 +62,13 @@ class Views:
         def remaining() -> Ints:
             return -(-cluster.left(active) // jobs.speed[active])
 
+        def problem() -> Instance:
+            if isinstance(cluster, SharedCluster):
+                raise UsageError(
+                    "a policy asks for the problem, which where jobs share GPUs no policy sees"
+                )
+            return known_problem(cluster, active)
+
         def asks() -> tuple[Asked, ...]:
             return tuple(map(self._asked, numbers(), gpus().tolist()))
 
@@ -64,7 +77,7 @@ class Views:
             "interruptible": lambda: interrupts(instance),
             "preemptible": lambda: jobs.may_stop[active],
             "is_round": lambda: is_round,
-            "problem": lambda: known_problem(cluster, active),
+            "problem": problem,
             "now": lambda: cluster.now,
             "slot_seconds": lambda: instance.time.slot_seconds,
             "cluster": lambda: instance.cluster,

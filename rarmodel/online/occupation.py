@@ -1,0 +1,183 @@
+"""Who is on which GPU, where jobs may share them: what is left of it, and what sharing costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from rarmodel.engine.arrays import Ints
+from rarmodel.model.gpu_sharing import (
+    fraction_held,
+    losses,
+    memory_units,
+    slices_taken,
+    slowdown,
+)
+from rarmodel.model.usage_limits import usage_limits
+from rarmodel.schema import Instance
+
+from .arriving_jobs import Jobs
+
+Gpus = Mapping[int, tuple[int, ...]]
+"""GPUs of a ring by server: their indices, ascending."""
+Gpu = tuple[int, int]
+"""A server, and a GPU of it."""
+
+
+def each_gpu(gpus: Gpus) -> Iterator[Gpu]:
+    """The GPUs one by one."""
+    return ((server, gpu) for server, some in gpus.items() for gpu in some)
+
+
+class Occupation:
+    """Jobs on GPUs, by number in order of arrival.
+
+    Slices and memory of the workers on a GPU fit into it (section 15), and what jobs use of the
+    caps of tenants into these.
+
+    Parameters
+    ----------
+    instance, jobs
+        The problem, and its jobs.
+
+    Attributes
+    ----------
+    at
+        The GPUs of each job that has some.
+    """
+
+    def __init__(self, instance: Instance, jobs: Jobs) -> None:
+        self._instance, self._jobs = instance, jobs
+        servers = instance.cluster.servers
+        memory = memory_units(instance)
+        self._index: list[int] = jobs.index.tolist()
+        self._losses = losses(instance)
+        self._memory_of = memory.of_job
+        self._slices = [[instance.cluster.slices_of(one)] * one.gpus for one in servers]
+        self._memory = [
+            [size] * one.gpus for one, size in zip(servers, memory.of_server, strict=True)
+        ]
+        self._users: list[list[tuple[int, ...]]] = [[()] * one.gpus for one in servers]
+        self._caps = [limit.capacities[0] for limit in usage_limits(instance)]
+        self._kept: set[int] = set()
+        self.at: dict[int, Gpus] = {}
+
+    def copy(self) -> Occupation:
+        """Another one of the same state, which changes by itself."""
+        found = object.__new__(Occupation)
+        found.__dict__.update(self.__dict__)
+        found._slices = [[*one] for one in self._slices]
+        found._memory = [[*one] for one in self._memory]
+        found._users = [[*one] for one in self._users]
+        found._kept, found.at = set(self._kept), dict(self.at)
+        return found
+
+    def take(self, k: int, gpus: Gpus, *, kept: bool = False) -> None:
+        """A job holds GPUs from now on; `kept` if it ran there at slot 0."""
+        self.at[k] = gpus
+        if kept:
+            self._kept.add(k)
+        self._change(k, gpus, 1)
+        for server, gpu in each_gpu(gpus):
+            self._users[server][gpu] = (*self._users[server][gpu], k)
+
+    def give(self, k: int) -> None:
+        """A job holds its GPUs no longer."""
+        gpus = self.at.pop(k)
+        self._kept.discard(k)
+        self._change(k, gpus, -1)
+        for server, gpu in each_gpu(gpus):
+            self._users[server][gpu] = tuple(o for o in self._users[server][gpu] if o != k)
+
+    def on(self, gpu: Gpu) -> tuple[int, ...]:
+        """The jobs on a GPU."""
+        return self._users[gpu[0]][gpu[1]]
+
+    def beside(self, gpus: Gpus) -> set[int]:
+        """The jobs on some GPUs."""
+        return {k for gpu in each_gpu(gpus) for k in self.on(gpu)}
+
+    def unused(self, server: int) -> int:
+        """GPUs of a server on which nobody is."""
+        return self._users[server].count(())
+
+    def fits(self, k: int, gpu: Gpu) -> bool:
+        """Whether a worker of a job fits onto a GPU."""
+        server, index = gpu
+        j = self._index[k]
+        left = self._memory[server][index]
+        return slices_taken(self._instance, j, server) <= self._slices[server][index] and (
+            left is None or self._memory_of[j] <= left
+        )
+
+    def fit(self, k: int, gpus: Gpus) -> bool:
+        """Whether a job fits onto all of some GPUs, and into the caps of tenants."""
+        return all(self.fits(k, gpu) for gpu in each_gpu(gpus)) and self.within_caps(k, gpus)
+
+    def within_caps(self, k: int, gpus: Gpus) -> bool:
+        """Whether what a job would use there is left of the caps of tenants."""
+        return all(
+            amount <= self._left(limit)
+            for limit, amount in self._amounts(k, gpus).items()
+            if self._caps[limit] is not None
+        )
+
+    def spare(self, gpu: Gpu) -> int:
+        """Slices of a GPU that nobody has."""
+        return self._slices[gpu[0]][gpu[1]]
+
+    def load(self, k: int, others: Iterable[int]) -> int:
+        """What others on a GPU of a job count to it, in `UNITS`."""
+        j = self._index[k]
+        return sum(self._losses.of(j, self._index[other]) for other in others if other != k)
+
+    def cost(self, k: int, gpu: Gpu) -> float:
+        """What a job on a GPU costs: parts of speeds, its own below 1 and what others lose.
+
+        Speeds count as parts of those alone. Sharing is worth it below 1: the job would then have
+        more than the others lose.
+        """
+        others = self.on(gpu)
+        if not others:
+            return 0.0
+        both = (*others, k)
+        lost = sum(
+            1.0 / slowdown(self.load(o, others)) - 1.0 / slowdown(self.load(o, both))
+            for o in others
+        )
+        return lost + 1.0 - 1.0 / slowdown(self.load(k, others))
+
+    def gpus_held(self, k: int, gpus: Gpus) -> Fraction:
+        """GPUs that a job holds there: a worker of some slices holds so much of one."""
+        j = self._index[k]
+        return sum(
+            (len(some) * fraction_held(self._instance, j, s) for s, some in gpus.items()),
+            Fraction(0),
+        )
+
+    def _left(self, limit: int) -> Fraction:
+        """What is left of a cap, of which those who ran at slot 0 keep what they have."""
+        used = [Fraction(0), Fraction(0)]
+        for k, gpus in self.at.items():
+            used[k in self._kept] += self._amounts(k, gpus).get(limit, Fraction(0))
+        others, kept = used
+        return max(Fraction(0), (self._caps[limit] or 0) - kept) - others
+
+    def _amounts(self, k: int, gpus: Gpus) -> dict[int, Fraction]:
+        """What a job uses of each cap there."""
+        uses = self._jobs.uses
+        some = slice(int(uses.at[k]), int(uses.at[k + 1]))
+        limits: Ints = uses.limit[some]
+        if not len(limits):
+            return {}
+        held = self.gpus_held(k, gpus)
+        rows = zip(limits.tolist(), uses.of_gpu[some].tolist(), strict=True)
+        return {limit: held * of_gpu for limit, of_gpu in rows}
+
+    def _change(self, k: int, gpus: Gpus, sign: int) -> None:
+        j = self._index[k]
+        for server, gpu in each_gpu(gpus):
+            self._slices[server][gpu] -= sign * slices_taken(self._instance, j, server)
+            left = self._memory[server][gpu]
+            if left is not None:
+                self._memory[server][gpu] = left - sign * self._memory_of[j]

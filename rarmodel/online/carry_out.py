@@ -97,7 +97,15 @@ class Foreman:
         self._places: Mapping[int, Ring] = {}
 
     def carry_out(self, decision: Decision, active: Ints) -> None:
-        """Make it so; `active` are the numbers of the jobs in the state."""
+        """Make it so; `active` are the numbers of the jobs in the state.
+
+        Raises
+        ------
+        UsageError
+            If the decision says who shares GPUs, where no job does.
+        """
+        if decision.together is not None:
+            raise UsageError("a policy decides who shares GPUs, and no job has slices")
         order = active if decision.order is None else active[np.asarray(decision.order, np.int64)]
         self.order, self.blocks = order, decision.blocks
         self._types = _by_number(decision.types, active)

@@ -110,6 +110,16 @@ class Occupation:
             left is None or self._memory_of[j] <= left
         )
 
+    def fit_together(self, k: int, other: int, server: int) -> bool:
+        """Whether workers of two jobs fit onto one empty GPU of a server."""
+        both = self._index[k], self._index[other]
+        cluster, memory = self._instance.cluster, memory_units(self._instance).of_server[server]
+        slices = sum(slices_taken(self._instance, j, server) for j in both)
+        needed = sum(self._memory_of[j] for j in both)
+        return slices <= cluster.slices_of(cluster.servers[server]) and (
+            memory is None or needed <= memory
+        )
+
     def fit(self, k: int, gpus: Gpus) -> bool:
         """Whether a job fits onto all of some GPUs, and into the caps of tenants."""
         return all(self.fits(k, gpu) for gpu in each_gpu(gpus)) and self.within_caps(k, gpus)

@@ -12,7 +12,7 @@ from rarmodel.errors import UsageError
 
 from .carry_out import asked_for, without_return
 from .idle_capacity import Ring
-from .occupation import Gpus, Occupation
+from .occupation import Gpu, Gpus, Occupation, each_gpu
 from .placement import Asked, Placement, Site
 from .policy import Decision
 from .shared_cluster import SharedCluster
@@ -29,7 +29,8 @@ class Sharer:
     others on a GPU only if it would have more of its speed there than they lose of theirs; else it
     waits, as it will have an idle GPU at last. Of all GPUs it gets those of least cost that the
     placement finds enough of, idle ones first; the placement says how many on each server. Of equal
-    cost are first those with the fewest free slices.
+    cost are first those with the fewest free slices. Where a decision says who is together, jobs
+    are with nobody else.
 
     If jobs may be interrupted, it is first settled who is where, as if nobody held anything:
     running jobs stay on their GPUs if those before them in the order leave them room. A waiting job
@@ -70,6 +71,7 @@ class Sharer:
         self._wanted: Ints = self._jobs.size.copy()
         self._types: Mapping[int, str] = {}
         self._asked: dict[tuple[int, int, str | None], Asked] = {}
+        self._mates: Mapping[int, frozenset[int]] | None = None
         self._count = len(cluster.instance.cluster.servers)
 
     def carry_out(self, decision: Decision, active: Ints) -> None:
@@ -94,6 +96,7 @@ class Sharer:
         if decision.gpus is not None:
             self._wanted[active] = decision.gpus
         order = order[self._wanted[order] > 0]
+        self._mates = _mates(decision, active)
         if self._interrupts:
             self._move(order, active, blocks=decision.blocks)
         else:
@@ -164,14 +167,14 @@ class Sharer:
         servers = cluster.instance.cluster.servers
         if k in self._types and any(servers[s].gpu_type != self._types[k] for s in stay.gpus):
             return None
-        return stay.gpus if plan.fit(k, stay.gpus) and _pays(k, stay.gpus, plan) else None
+        return stay.gpus if plan.fit(k, stay.gpus) and self._may_be(k, stay.gpus, plan) else None
 
     def _displace(self, k: int, gpus: Gpus, plan: Occupation, both: Occupation) -> None:
         """Take running jobs out that are not placed yet, where a job before them takes their room.
 
         They find another place in their turn.
         """
-        if both.fit(k, gpus) and _pays(k, gpus, both):
+        if both.fit(k, gpus) and self._may_be(k, gpus, both):
             return
         for other in both.beside(gpus) - plan.at.keys():
             both.give(other)
@@ -182,13 +185,15 @@ class Sharer:
         stopped = self.cluster.stopped.get(k)
         if stopped is not None and stopped.gpus is not None and asked.kept_by(stopped.ring):
             before = stopped.gpus
-            if gpus.fit(k, before) and _pays(k, before, gpus):
+            if gpus.fit(k, before) and self._may_be(k, before, gpus):
                 return before
+        if there_is := [gpus.at[mate] for mate in self._mates_of(k) if mate in gpus.at]:
+            return self._with_mates(k, asked, there_is[0], gpus)
         costs = {
             (s, g): cost
             for s in np.flatnonzero(asked.allowed[-1]).tolist()
             for g in range(self.cluster.instance.cluster.servers[s].gpus)
-            if gpus.fits(k, (s, g)) and (cost := gpus.cost(k, (s, g))) < WORTH_IT
+            if gpus.fits(k, (s, g)) and (cost := self._cost(k, (s, g), gpus)) < WORTH_IT
         }
         for level in sorted(set(costs.values())):
             there = [gpu for gpu, cost in costs.items() if cost <= level]
@@ -204,6 +209,29 @@ class Sharer:
             if gpus.within_caps(k, found) and self.cluster.speed_among(k, found, gpus.at) > 0:
                 return found
         return None
+
+    def _mates_of(self, k: int) -> frozenset[int]:
+        """Those with whom a job must share its GPUs."""
+        return frozenset() if self._mates is None else self._mates.get(k, frozenset())
+
+    def _cost(self, k: int, gpu: Gpu, beside: Occupation) -> float:
+        """What a job on a GPU costs; too much if the decision lets nobody there share with it."""
+        if self._mates is None:
+            return beside.cost(k, gpu)
+        return 0.0 if self._mates_of(k).issuperset(beside.on(gpu)) else WORTH_IT
+
+    def _may_be(self, k: int, gpus: Gpus, beside: Occupation) -> bool:
+        """Whether a job may be on some GPUs beside others, and on those of whom it must join."""
+        joins = (beside.at[mate] for mate in self._mates_of(k) if mate in beside.at)
+        return all(self._cost(k, gpu, beside) < WORTH_IT for gpu in each_gpu(gpus)) and all(
+            gpus == others for others in joins
+        )
+
+    def _with_mates(self, k: int, asked: Asked, at: Gpus, beside: Occupation) -> Gpus | None:
+        """The GPUs of whom a job must join, if they are as it asks for."""
+        counts = {server: len(some) for server, some in at.items()}
+        fits = asked.kept_by(counts) and beside.fit(k, at) and self._may_be(k, at, beside)
+        return at if fits and self.cluster.speed_among(k, at, beside.at) > 0 else None
 
     def _ring(self, k: int, asked: Asked, idle: Ints, gpus: Occupation) -> Ring | None:
         """How many GPUs of which servers the placement gives a job, of some that it may take."""
@@ -254,6 +282,9 @@ class Sharer:
                 yield f"job {job.name!r} holds no GPUs, and finds none as it asks for"
 
 
-def _pays(k: int, gpus: Gpus, beside: Occupation) -> bool:
-    """Whether a job has more of its speed on each of some GPUs than the others there lose."""
-    return all(beside.cost(k, (s, g)) < WORTH_IT for s, some in gpus.items() for g in some)
+def _mates(decision: Decision, active: Ints) -> Mapping[int, frozenset[int]] | None:
+    """By number, those with whom a job is to share its GPUs; None if it may join anybody."""
+    if decision.together is None:
+        return None
+    groups = [frozenset(int(active[at]) for at in group) for group in decision.together]
+    return {k: group - {k} for group in groups for k in group}

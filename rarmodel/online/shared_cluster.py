@@ -196,6 +196,13 @@ class SharedCluster:
         """Iterations per slot of a job on some GPUs, if others have theirs."""
         return self._speeds_of({**others, k: gpus})[k]
 
+    def types_of_both(self, k: int, other: int) -> set[str | None]:
+        """Types of GPU on which workers of two jobs fit together onto one."""
+        allowed = self.jobs.allowed[self.jobs.row[k]] & self.jobs.allowed[self.jobs.row[other]]
+        servers = self.instance.cluster.servers
+        some = np.flatnonzero(allowed).tolist()
+        return {servers[s].gpu_type for s in some if self.gpus.fit_together(k, other, s)}
+
     def rings_on_links(self, at: Mapping[int, Gpus]) -> Ints:
         """(servers) Rings on the link of each server, of jobs on their GPUs."""
         link_of = {link.node: i for i, link in enumerate(self.tree.links)}

@@ -71,6 +71,9 @@ class State:
     type_speeds
         The same in a ring of `gpus` on GPUs of one type only, by type, alone on what is not
         reserved now; 0 where the servers that it may use have no place for it.
+    speeds_beside
+        Of two positions, the iterations per slot of the first beside the second on the same GPUs,
+        by type, in a ring of `gpus`; 0 where they do not fit there together.
     idle
         (servers) GPUs that jobs may take now.
     capacity
@@ -118,6 +121,7 @@ class State:
     places: tuple[Mapping[int, int], ...]
     speeds: tuple[Mapping[tuple[int, str | None], int], ...]
     type_speeds: tuple[Mapping[str | None, int], ...]
+    speeds_beside: Callable[[int, int], Mapping[str | None, int]]
     idle: Ints
     capacity: Ints
     completed_service: Ints | npt.NDArray[np.float64]

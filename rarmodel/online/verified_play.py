@@ -215,6 +215,12 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
             "give way where that happens; give the instance preemption"
         )
+    packs: bool = getattr(policy, "packs", False)
+    if packs and not shares_gpus(instance):
+        return (
+            f"policy {policy.name!r} lets jobs share GPUs, and no job takes slices; give them "
+            "jobs[].slices"
+        )
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
         return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "

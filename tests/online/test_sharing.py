@@ -57,8 +57,6 @@ def test_what_is_played_is_what_the_verifier_reads(
 ) -> None:
     rule = registry.find("policies", policy)
     instance = any_instance(Random(seed), preemption=preemption)
-    if rule.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
-        return
     assert unsuitable(instance, rule) is None
     found = play(instance, rule, registry.find("placements", placement), round_slots=rounds, seed=1)
     assert (found.completion < NEVER).all() == (not found.causes)

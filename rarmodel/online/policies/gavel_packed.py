@@ -37,8 +37,7 @@ def make_packed(name: str, needs: Needs, description: str, *, durations: bool) -
     yet gets some, if there are enough of the type (section 5 of the paper). Readings: those that
     had nothing yet come first, the greater X first; jobs that got nothing come after them in order
     of arrival, alone. Jobs of equally many GPUs make pairs, as in the paper, and no three share.
-    Slots count from the present solution of the program on: the paper resets them when it computes
-    new shares.
+    Slots count since a job or a pair was first there, as in `make_gavel`.
     """
     return Policy(
         name,
@@ -62,7 +61,6 @@ def _by_pairs(needs: Needs, state: State) -> Decision:
             had[one] = had.get(one, 0.0) + state.now - memory["then"]
     if memory.get("numbers") != numbers:
         memory["numbers"], memory["shares"] = numbers, _shares(state, known, needs)
-        had.clear()
     return _round(state, known, memory["shares"])
 
 

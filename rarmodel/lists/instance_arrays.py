@@ -101,7 +101,13 @@ def instance_arrays(instance: Instance) -> InstanceArrays:
     guarded = len(supplies.slot) > 0 or any(job.deadline is not None for job in jobs)
     kinds: dict[object, int] = {}
     alike = [
-        kinds.setdefault((job.sizes, job.servers, job.spread, tuple(job.times or ())), len(kinds))
+        kinds.setdefault(
+            (
+                *(job.sizes, job.servers, job.spread, tuple(job.times or ())),
+                *(job.slices, job.memory_gb),
+            ),
+            len(kinds),
+        )
         for job in jobs
     ]
     engine, groups = arrays_of(instance), server_groups(instance)

@@ -19,7 +19,8 @@ No load outgrows a float: at most 64 workers share a GPU, and each counts at mos
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -193,3 +194,60 @@ def losses(instance: Instance) -> Losses:
             for other in rows.values()
         ),
     )
+
+
+@once_per_instance
+def greatest_loads(instance: Instance) -> tuple[int, ...]:
+    """(jobs) The most that others on a GPU can count to a job, in `UNITS`; 0 without `slices`.
+
+    Beside its own there is room for so many slices as the most divided GPU has left, so for so many
+    jobs at most: those that count most.
+    """
+    if not shares_gpus(instance):
+        return (0,) * len(instance.jobs)
+    cluster, found = instance.cluster, losses(instance)
+    most = max(map(cluster.slices_of, cluster.servers))
+    sharing = [j for j, job in enumerate(instance.jobs) if job.slices is not None]
+    there = Counter(found.row[j] for j in sharing)
+    known: dict[tuple[int, int, int], int] = {}
+
+    def greatest(column: int, row: int, room: int) -> int:
+        others = there - Counter([row])
+        load = 0
+        for other in sorted(others, key=lambda one: -found.units[one][column]):
+            many = min(room, others[other])
+            load, room = load + many * found.units[other][column], room - many
+        return load
+
+    loads = [0] * len(instance.jobs)
+    for j in sharing:
+        key = found.column[j], found.row[j], most - (instance.jobs[j].slices or 0)
+        if key not in known:
+            known[key] = greatest(*key)
+        loads[j] = known[key]
+    return tuple(loads)
+
+
+def loads_beside(
+    instance: Instance, gpus: Mapping[int, Collection[tuple[int, int]]]
+) -> dict[int, int]:
+    """By job, the greatest load of others on one of its GPUs, in `UNITS`.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    gpus
+        By index of a job that is active, its GPUs: index of the server, and index there.
+    """
+    found = losses(instance)
+    load: dict[tuple[int, int], list[int]] = {}
+    for j, own in gpus.items():
+        for gpu in own:
+            here = load.setdefault(gpu, [0] * found.columns)
+            for column, units in enumerate(found.counts(j)):
+                here[column] += units
+    return {
+        j: max((load[gpu][found.column[j]] - found.of(j, j) for gpu in own), default=0)
+        for j, own in gpus.items()
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import lcm
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, Tag, ValidationInfo, field_validator, model_validator
@@ -28,6 +29,9 @@ MAX_GPUS = 10_000_000
 
 MAX_SLICES = 64
 """Most slices of a GPU: no GPU is divided further, and loads of one stay exact."""
+
+MOST_PARTS = 2**20
+"""Most parts of a GPU in which all that workers hold is whole: what is held is added exactly."""
 
 Slices = Annotated[int, Field(strict=True, ge=1, le=MAX_SLICES)]
 """Equal slices into which a GPU is divided."""
@@ -251,6 +255,11 @@ class Cluster(Record):
         """Number of GPUs of the largest server."""
         return max(server.gpus for server in self.servers)
 
+    @property
+    def parts(self) -> int:
+        """Equal parts of a GPU such that each slice is a whole number of them."""
+        return lcm(*map(self.slices_of, self.servers))
+
     def slices_of(self, server: Server) -> int:
         """Equal slices into which each GPU of a server is divided, Q_s."""
         return self.gpu_slices if server.gpu_slices is None else server.gpu_slices
@@ -328,6 +337,17 @@ class Cluster(Record):
         if problems:
             raise InputError(problems)
         return servers
+
+    @model_validator(mode="after")
+    def _parts_of_gpus_are_few(self) -> Self:
+        if self.parts > MOST_PARTS:
+            several = ", ".join(map(str, sorted(set(map(self.slices_of, self.servers)))))
+            message = (
+                f"the GPUs of servers have {several} slices; the least common multiple, "
+                f"{self.parts}, must be at most 2^20"
+            )
+            raise InputError([Problem("servers", message)])
+        return self
 
     @model_validator(mode="after")
     def _every_server_is_a_leaf(self) -> Self:

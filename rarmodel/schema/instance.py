@@ -293,13 +293,15 @@ def _problems(
     for i, name in repeated_names(job.name for job in jobs):
         yield i, ".name", f"{name!r} names two jobs; names must be unique"
     found = list(problems_among_jobs(jobs, others))
-    if cluster := rest.get("cluster"):
+    if (cluster := rest.get("cluster")) is not None:
         found += problems_with_cluster(jobs, cluster)
     if contention := rest.get("contention"):
         found += problems_with_contention(jobs, contention.model)
     found += problems_with_memory(jobs)
     if "resources" in rest:
-        found += problems_with_resources(jobs, rest["resources"])
+        shares = any(job.slices is not None for job in jobs)
+        parts = cluster.parts if cluster is not None and shares else 1
+        found += problems_with_resources(jobs, rest["resources"], parts)
     for problem in found:
         index, _, place = problem.place.removeprefix("[").partition("]")
         yield int(index), place, problem.message

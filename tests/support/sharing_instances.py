@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -38,6 +39,10 @@ def random_sharing(random: Random, features: Collection[str] = (), **sizes: Any)
             return found
 
 
+def _size(running: dict[str, Any]) -> int:
+    return sum(map(len, running["gpus"].values()))
+
+
 def give_slices(random: Random, data: dict[str, Any]) -> None:
     """Divide GPUs into slices, and let jobs take some; some GPUs and jobs stay as they are."""
     cluster = data["cluster"]
@@ -60,6 +65,10 @@ def give_slices(random: Random, data: dict[str, Any]) -> None:
             job["pressure"] = random.choice([0, 0.1, 1, 1 / 3, 3])
         if random.random() < 0.5:
             job["kind"] = random.choice(KINDS)
+    running = [job["running"] for job in data["jobs"] if "running" in job]
+    for one, other in pairwise(running):
+        if random.random() < 0.5 and _size(one) == _size(other):
+            other["gpus"] = one["gpus"]
     if random.random() < 0.6:
         pairs = [(kind, beside) for kind in KINDS for beside in KINDS]
         data["colocation"] = [

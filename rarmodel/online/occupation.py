@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
-from rarmodel.engine.arrays import Ints
 from rarmodel.model.gpu_sharing import (
     fraction_held,
     losses,
@@ -13,7 +12,7 @@ from rarmodel.model.gpu_sharing import (
     slices_taken,
     slowdown,
 )
-from rarmodel.model.usage_limits import usage_limits
+from rarmodel.model.usage_limits import limits_of_jobs, usage_limits
 from rarmodel.schema import Instance
 
 from .arriving_jobs import Jobs
@@ -32,8 +31,8 @@ def each_gpu(gpus: Gpus) -> Iterator[Gpu]:
 class Occupation:
     """Jobs on GPUs, by number in order of arrival.
 
-    Slices and memory of the workers on a GPU fit into it (section 15), and what jobs use of the
-    caps of tenants into these.
+    Slices and memory of the workers on a GPU fit into it (section 15), and what jobs use into
+    resources and caps of tenants, which are the same at all times.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class Occupation:
     """
 
     def __init__(self, instance: Instance, jobs: Jobs) -> None:
-        self._instance, self._jobs = instance, jobs
+        self._instance = instance
         servers = instance.cluster.servers
         memory = memory_units(instance)
         self._index: list[int] = jobs.index.tolist()
@@ -58,7 +57,8 @@ class Occupation:
             [size] * one.gpus for one, size in zip(servers, memory.of_server, strict=True)
         ]
         self._users: list[list[tuple[int, ...]]] = [[()] * one.gpus for one in servers]
-        self._caps = [limit.capacities[0] for limit in usage_limits(instance)]
+        self._capacities = [limit.capacities[0] for limit in usage_limits(instance)]
+        self._uses = limits_of_jobs(instance)
         self._kept: set[int] = set()
         self.at: dict[int, Gpus] = {}
 
@@ -121,15 +121,15 @@ class Occupation:
         )
 
     def fit(self, k: int, gpus: Gpus) -> bool:
-        """Whether a job fits onto all of some GPUs, and into the caps of tenants."""
-        return all(self.fits(k, gpu) for gpu in each_gpu(gpus)) and self.within_caps(k, gpus)
+        """Whether a job fits onto all of some GPUs, and into what is left of all limits."""
+        return all(self.fits(k, gpu) for gpu in each_gpu(gpus)) and self.within_limits(k, gpus)
 
-    def within_caps(self, k: int, gpus: Gpus) -> bool:
-        """Whether what a job would use there is left of the caps of tenants."""
+    def within_limits(self, k: int, gpus: Gpus) -> bool:
+        """Whether what a job would use there is left of resources and of caps of tenants."""
         return all(
             amount <= self._left(limit)
             for limit, amount in self._amounts(k, gpus).items()
-            if self._caps[limit] is not None
+            if self._capacities[limit] is not None
         )
 
     def spare(self, gpu: Gpu) -> int:
@@ -165,24 +165,21 @@ class Occupation:
             Fraction(0),
         )
 
-    def _left(self, limit: int) -> Fraction:
-        """What is left of a cap, of which those who ran at slot 0 keep what they have."""
-        used = [Fraction(0), Fraction(0)]
+    def _left(self, limit: int) -> int:
+        """What is left of a limit, of which those who ran at slot 0 keep what they have."""
+        used = [0, 0]
         for k, gpus in self.at.items():
-            used[k in self._kept] += self._amounts(k, gpus).get(limit, Fraction(0))
+            used[k in self._kept] += self._amounts(k, gpus).get(limit, 0)
         others, kept = used
-        return max(Fraction(0), (self._caps[limit] or 0) - kept) - others
+        return max(0, (self._capacities[limit] or 0) - kept) - others
 
-    def _amounts(self, k: int, gpus: Gpus) -> dict[int, Fraction]:
-        """What a job uses of each cap there."""
-        uses = self._jobs.uses
-        some = slice(int(uses.at[k]), int(uses.at[k + 1]))
-        limits: Ints = uses.limit[some]
-        if not len(limits):
+    def _amounts(self, k: int, gpus: Gpus) -> dict[int, int]:
+        """What a job uses of each limit there."""
+        uses = self._uses[self._index[k]]
+        if not uses:
             return {}
-        held = self.gpus_held(k, gpus)
-        rows = zip(limits.tolist(), uses.of_gpu[some].tolist(), strict=True)
-        return {limit: held * of_gpu for limit, of_gpu in rows}
+        workers = {server: len(some) for server, some in gpus.items()}
+        return {limit: use.on(workers) for limit, use in uses.items()}
 
     def _change(self, k: int, gpus: Gpus, sign: int) -> None:
         j = self._index[k]

@@ -206,7 +206,7 @@ class Sharer:
                 s: tuple(sorted([g for server, g in there if server == s][:count]))
                 for s, count in ring.items()
             }
-            if gpus.within_caps(k, found) and self.cluster.speed_among(k, found, gpus.at) > 0:
+            if gpus.within_limits(k, found) and self.cluster.speed_among(k, found, gpus.at) > 0:
                 return found
         return None
 

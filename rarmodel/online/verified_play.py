@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from time import perf_counter
 
 import numpy as np
@@ -21,7 +21,6 @@ from rarmodel.model import gpu_assignment, never_complete
 from rarmodel.model.features import (
     ALONE_ON_GPUS,
     RESERVATIONS,
-    RESOURCES,
     SHARED_GPUS,
     unhandled,
     used,
@@ -232,13 +231,10 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
 def _not_where_shared(instance: Instance) -> str | None:
     """What simulations of shared GPUs do not handle beside them, in a line; None if nothing."""
     there = used(instance)
-    places = [there.get(one.name) for one in (RESERVATIONS, RESOURCES)]
-    guaranteed = (
-        f"tenants[{i}].guaranteed"
-        for i, one in enumerate(instance.tenants)
-        if one.guaranteed is not None
-    )
-    place = next((one for one in (*places, *guaranteed) if one), None)
+    changes = (one.place for one in usage_limits(instance) if len(one.capacities) > 1)
+    tenants = enumerate(instance.tenants)
+    guaranteed = (f"tenants[{i}].guaranteed" for i, one in tenants if one.guaranteed is not None)
+    place = next(chain(filter(None, [there.get(RESERVATIONS.name)]), changes, guaranteed), None)
     if place is None:
         return None
     return f"simulate does not handle {place} where jobs share GPUs ({there[SHARED_GPUS.name]})"

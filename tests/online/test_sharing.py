@@ -19,7 +19,7 @@ from rarmodel import registry
 from rarmodel.engine.arrays import NEVER
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance
-from rarmodel.model.features import ALL, RESERVATIONS, RESOURCES, SHARED_GPUS
+from rarmodel.model.features import ALL, RESERVATIONS, SHARED_GPUS
 from rarmodel.online.play import play
 from rarmodel.online.policy import Decision, Policy
 from rarmodel.online.verified_play import LATE, schedule_of, unsuitable
@@ -31,15 +31,14 @@ SHARING = [one.name for one in registry.parts("policies") if SHARED_GPUS.name in
 
 def any_instance(random: Random, *, preemption: bool) -> Instance:
     """An instance whose jobs share GPUs, with some of all other features that go with that."""
-    left_out = {RESERVATIONS.name, RESOURCES.name}
-    features = [name for name in PLAYED if name not in left_out and random.random() < 0.4]
+    features = [name for name in PLAYED if name != RESERVATIONS.name and random.random() < 0.4]
     found = random_sharing(
         random, features, jobs=random.randint(1, 6), servers=random.randint(1, 3)
     )
     tenants = tuple(one.model_copy(update={"guaranteed": None}) for one in found.tenants)
-    found = found.model_copy(update={"tenants": tenants})
+    found = steady(found.model_copy(update={"tenants": tenants}))
     if not preemption:
-        return steady(found)
+        return found
     restore = random.choice([0.0, 1.0, 2.5]) * found.time.slot_seconds
     return with_interruptions(random, found, restore)
 
@@ -164,6 +163,12 @@ def test_caps_of_tenants_count_parts_of_gpus() -> None:
     tenants = [{"name": "t", "gpus": 1}]
     jobs = [worker(name, tenant="t", sensitivity=0) for name in "abc"]
     assert completions(on_one_gpu(*jobs, gpus=2, tenants=tenants)) == {"a": 4, "b": 4, "c": 8}
+
+
+def test_resources_count_parts_of_gpus() -> None:
+    power = [{"name": "power", "capacity": 300}]
+    jobs = [worker(name, resources_per_gpu={"power": 300}, sensitivity=0) for name in "abc"]
+    assert completions(on_one_gpu(*jobs, gpus=2, resources=power)) == {"a": 4, "b": 4, "c": 8}
 
 
 def test_what_goes_without_sharing_is_refused_in_a_line() -> None:

@@ -22,6 +22,7 @@ WORKING: dict[str, Sequence[Any]] = {
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "verify": ["verify", "I", "S"],
     "verify --json": ["verify", "I", "S", "--json"],
+    "simulate": ["simulate", "I", "--policy", "fifo"],
     "plot": ["plot", "I", "S", "--output", "plot.svg"],
     "report": ["report", "I", "S", "--output", "report.html"],
 }
@@ -31,7 +32,7 @@ REFUSING: dict[str, Sequence[Any]] = {
     "solve by a policy": ["solve", "I", "--method", "first-fit"],
     "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 9],
     "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
-    "simulate": ["simulate", "I", "--policy", "fifo"],
+    "simulate by a policy that cannot": ["simulate", "I", "--policy", "gavel-max-min"],
     "audit": ["audit", "I"],
     "slurm plan": ["slurm", "plan", "I", "--iterations", 1],
 }

@@ -46,6 +46,7 @@ from rarmodel.model.features import (
     BY_DUTY,
     CAPS,
     CARDS,
+    GPU_MEMORY,
     OBJECTIVES,
     OVERLAP,
     RUNNING_JOBS,
@@ -141,7 +142,14 @@ RAR_DDLS = Formulation.composed(
     handles=(
         WINDOWS
         | CAPS
-        | (BY_DUTY - {OVERLAP.name})
-        | {SERVER_LISTS.name, RUNNING_JOBS.name, SERVER_RATES.name, CARDS.name, OBJECTIVES.name}
+        | (BY_DUTY - {OVERLAP.name})  # Its (8) is a sum.
+        | {
+            SERVER_LISTS.name,
+            RUNNING_JOBS.name,
+            SERVER_RATES.name,
+            CARDS.name,
+            GPU_MEMORY.name,
+            OBJECTIVES.name,
+        }
     ),
 )

@@ -17,6 +17,7 @@ from rarmodel.model.features import (
     PLACES,
     PREEMPTION,
     RING_SIZES,
+    SHARING,
     WINDOWS,
 )
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
@@ -29,10 +30,12 @@ UNINTERRUPTED = WINDOWS | CAPS | PLACES | BY_DUTY
 
 By whatever rings on a link count, none is faster than alone. A bound that sees contention asks
 `best_share`, which no ring exceeds beside so many others."""
-ALWAYS = UNINTERRUPTED | {PREEMPTION.name}
-"""Features with which jobs may also be interrupted, moved and resized.
+ALWAYS = UNINTERRUPTED | SHARING | {PREEMPTION.name}
+"""Features with which jobs may also be interrupted, moved and resized, and may share GPUs.
 
-To lose work makes no job faster, so a bound that holds without it holds with it."""
+To lose work makes no job faster, so a bound that holds without it holds with it. Nor do others on
+its GPUs: a bound that takes a job as alone, and counts of each GPU the part that it holds, holds
+where GPUs are shared."""
 FIXED_SIZES = UNINTERRUPTED - {RING_SIZES.name}
 """Features with which jobs are not interrupted, and have one ring size each."""
 

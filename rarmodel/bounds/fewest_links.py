@@ -16,6 +16,7 @@ from functools import cache
 from itertools import accumulate
 
 from rarmodel.model import Pace, lone_options, topology
+from rarmodel.model.held_parts import held_parts
 from rarmodel.model.interruptions import may_stop
 from rarmodel.model.lone import allowed_servers, groups_of
 from rarmodel.model.objectives import Objective, Value, exact, heaviest
@@ -47,7 +48,7 @@ def least_links(instance: Instance, objective: Objective) -> list[Value]:
     """(jobs) What the links of each ring count at least."""
     tree, weights = topology(instance.cluster), objective.link_weights_of(instance)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    caps = least_caps(instance)
+    caps, parts = least_caps(instance), held_parts(instance)
 
     @cache  # Few jobs differ here.
     def least(allowed: frozenset[int], spread: Spread | None, size: int, most: int) -> Value | None:
@@ -59,7 +60,7 @@ def least_links(instance: Instance, objective: Objective) -> list[Value]:
 
     found: list[Value] = []
     every = zip(instance.jobs, lone_options(instance), allowed_servers(instance), strict=True)
-    for job, options, allowed in every:
+    for j, (job, options, allowed) in enumerate(every):
         values: list[Value] = []
         if job.running is not None:
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
@@ -70,7 +71,8 @@ def least_links(instance: Instance, objective: Objective) -> list[Value]:
         # Ring sizes and numbers of servers with which it makes progress, at the best rate.
         cap = caps.get(job.tenant or "", job.sizes[-1])
         for size in job.sizes:
-            some = [one for one in options if one.pace.size == size and size <= cap]
+            fits = size * parts.least[j] <= cap * parts.of_gpu
+            some = [one for one in options if one.pace.size == size and fits]
             if any(one.servers == 1 and one.pace.slots(1, one.gbps) for one in some):
                 values.append(0)
                 break

@@ -1,4 +1,9 @@
-"""What each job needs at least: of time, of GPUs, and to wait."""
+"""What each job needs at least: of time, of GPUs, and to wait.
+
+Areas of GPUs are counted in parts of a GPU, of which workers hold whole numbers: in GPUs where none
+is shared. A worker that takes slices holds at least the least part of a GPU that these are on the
+servers which its job may use; and all on a GPU together hold one at most.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import NamedTuple
 
 from rarmodel.model import Extremes, horizon_of, job_extremes, lone_options, windows
 from rarmodel.model.caching import once_per_instance
+from rarmodel.model.held_parts import held_parts
 from rarmodel.model.interruptions import may_stop
 from rarmodel.model.timing import slots_needed
 from rarmodel.schema import Instance
@@ -25,13 +31,13 @@ class Work(NamedTuple):
     head
         The slot before which it cannot start.
     area
-        GPU slots, at least; of another machine than the cluster, what the job uses of it, times
-        slots.
+        Parts of GPUs times slots, at least; of another machine than the cluster, what the job uses
+        of it, times slots.
     slots
         Slots from start to completion, at least.
     span
-        Slots in which a job could have this area at most: the area by the greatest ring size. As
-        many as `slots` where a job keeps its ring size; 0 is the least.
+        Slots in which a job could have this area at most: the area by the most that it can hold. As
+        many as `slots` where a job always holds as much; 0 is the least.
     """
 
     job: int
@@ -63,7 +69,9 @@ class Machine(NamedTuple):
 def works(instance: Instance) -> tuple[Work, ...]:
     """(jobs) What each job needs at least."""
     begins = windows(instance, horizon_of(instance))
-    needs = zip(begins, least_areas(instance), job_extremes(instance), strict=True)
+    held = held_parts(instance).least
+    areas = least_areas(instance, lambda j, gpus: gpus * held[j])
+    needs = zip(begins, areas, job_extremes(instance), strict=True)
     return tuple(
         Work(j, window.start, area, extreme.least_slots, _span(instance, j, area, extreme))
         for j, (window, area, extreme) in enumerate(needs)
@@ -72,7 +80,8 @@ def works(instance: Instance) -> tuple[Work, ...]:
 
 def all_gpus(instance: Instance) -> Machine:
     """The GPUs of the cluster together, of which every job uses some."""
-    return Machine(instance.cluster.total_gpus, dict(enumerate(works(instance))))
+    speed = instance.cluster.total_gpus * held_parts(instance).of_gpu
+    return Machine(speed, dict(enumerate(works(instance))))
 
 
 def resizes(instance: Instance, job: int) -> bool:
@@ -81,8 +90,10 @@ def resizes(instance: Instance, job: int) -> bool:
 
 
 def _span(instance: Instance, job: int, area: int, extreme: Extremes) -> int:
-    if resizes(instance, job):
-        return area // instance.jobs[job].sizes[-1]
+    _, least, most = held_parts(instance)
+    moves = least[job] < most[job] and may_stop(instance, instance.jobs[job])
+    if moves or resizes(instance, job):
+        return area // (instance.jobs[job].sizes[-1] * most[job])
     return extreme.least_slots
 
 

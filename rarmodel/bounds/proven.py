@@ -13,7 +13,9 @@ from rarmodel.counting import counted, nouns
 from rarmodel.errors import VerificationError, listed
 from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
+from rarmodel.model.services import why_unanswerable
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Argument, EachJob, GpuPrices, LastJob
 from rarmodel.verifier import Report
@@ -28,6 +30,7 @@ from .bound import (
     LowerBound,
     ValueBound,
 )
+from .cheapest_replicas import least_cost_of_services
 from .least_demands import works
 
 EARLIEST = "earliest completions"
@@ -49,11 +52,28 @@ def _value(bound: Bound, instance: Instance, objective: Objective) -> Value | No
     """What a bound proves in milliseconds; None if nothing, or if it does not hold."""
     if bound.prove is None:
         return None
+    if instance.services:
+        return _beside_services(bound, instance, objective)
     proofs, key = _proofs(instance), (bound, objective)
     if key not in proofs:
         holds = _supports(bound, instance, objective)
         proofs[key] = _checked(bound, bound.prove, instance, objective) if holds else None
     return proofs[key]
+
+
+@once_per_instance
+def without_services(instance: Instance) -> Instance:
+    """The instance with its jobs alone."""
+    return instance.model_copy(update={"services": ()})
+
+
+def _beside_services(bound: Bound, instance: Instance, objective: Objective) -> Value | None:
+    """What a bound proves of the jobs alone, and what services cost at least beside them.
+
+    Replicas leave jobs fewer GPUs, and hold GPUs or slices of their own.
+    """
+    of_jobs = _value(bound, without_services(instance), objective)
+    return None if of_jobs is None else of_jobs + least_cost_of_services(instance, objective)
 
 
 def _supports(bound: Bound, instance: Instance, objective: Objective) -> bool:
@@ -228,6 +248,8 @@ def impossible(instance: Instance, bound: LowerBound | None = None) -> Impossibl
     """
     if reasons := never_complete(instance):
         return Impossible("a job can never complete", reasons)
+    if reasons := why_unanswerable(instance):
+        return Impossible("a service can never answer as asked", reasons)
     bound = bound or best_bound(instance)
     if bound.slots > horizon_of(instance):
         return Impossible("the lower bound exceeds the horizon", why_infeasible(instance, bound))
@@ -265,7 +287,7 @@ def value_bounds(instance: Instance) -> tuple[ValueBound, ...]:
         if proven is None:
             soonest = [work.head + work.slots for work in works(instance)]
             least = one.value(instance, soonest) if one.of_completions else 0
-            proven = ValueBound(least, EARLIEST)
+            proven = ValueBound(least + least_cost_of_services(instance, one), EARLIEST)
         found.append(proven)
     return tuple(found)
 
@@ -321,8 +343,11 @@ def _of_last_job(instance: Instance, objective: Objective, value: Value) -> Argu
 def certified(instance: Instance, objective: Objective, bound: ValueBound) -> Argument | None:
     """What proves a bound, in numbers that another program can check; None if nothing does.
 
-    The bound of this name is asked first, then the others that prove as much.
+    The bound of this name is asked first, then the others that prove as much. The checker does not
+    know GPUs that jobs share.
     """
+    if shares_gpus(instance):
+        return None
     if bound.name == EARLIEST and not objective.of_completions:
         return of_each_job(instance, {})
     known = [one for one in bounds() if one.certify and _supports(one, instance, objective)]

@@ -3,7 +3,8 @@
 All numbers are whole or exact fractions. The cluster of N GPUs is no faster than one machine that
 does N units of area, GPU times slot, in a slot: job j has an area of at least `A_j` (see
 `least_areas`) and can have no part of it before `h_j`, its head: it was not released before, or
-waits for others. Contention, servers, reservations and quotas only make schedules worse.
+waits for others. Contention, servers, reservations and quotas only make schedules worse. So do
+others on the same GPUs: a worker that takes slices of one counts with its part of that GPU.
 
 Any `Machine` that is no slower does as well, such as the capacity of a resource. Jobs that use
 nothing of it count as alone.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from heapq import heappop, heappush
 from math import ceil
 
@@ -56,6 +58,8 @@ def cheapest_placements(instance: Instance, objective: Objective) -> Value | Non
     no less than the best of `lone_options` for w and k, and pays no less than the w cheapest GPUs
     on those servers. A running job pays for the GPUs that it has.
 
+    A worker that takes slices of a GPU pays that part of its price.
+
     A job that may be interrupted mixes placements. Then each iteration costs at least what it costs
     in the placement where a slot's price by its iterations is least.
     """
@@ -69,28 +73,41 @@ def least_prices(instance: Instance, objective: Objective) -> list[Fraction]:
     prices = objective.prices_of(instance)
     servers = instance.cluster.servers
     index = {server.name: s for s, server in enumerate(servers)}
-    by_price = sorted(range(len(servers)), key=prices.__getitem__)
-    known: dict[tuple[frozenset[int], int], Fraction] = {}
+    known: dict[tuple[frozenset[int], int, int | None], Fraction] = {}
 
-    def price(allowed: frozenset[int], size: int) -> Fraction:
-        if (allowed, size) not in known:
+    @cache  # Few jobs differ here.
+    def of_worker(slices: int | None) -> list[Fraction]:
+        """What a worker pays on each server."""
+        if slices is None:
+            return [Fraction(price) for price in prices]
+        each = map(instance.cluster.slices_of, servers)
+        return [Fraction(price * slices, there) for price, there in zip(prices, each, strict=True)]
+
+    @cache
+    def by_price(slices: int | None) -> list[int]:
+        return sorted(range(len(servers)), key=of_worker(slices).__getitem__)
+
+    def price(allowed: frozenset[int], size: int, slices: int | None) -> Fraction:
+        key = allowed, size, slices
+        if key not in known:
             left, paid = size, Fraction(0)
-            for s in by_price:
+            for s in by_price(slices):
                 if s in allowed and left:
                     here = min(left, servers[s].gpus)
-                    paid, left = paid + here * prices[s], left - here
-            known[allowed, size] = paid
-        return known[allowed, size]
+                    paid, left = paid + here * of_worker(slices)[s], left - here
+            known[key] = paid
+        return known[key]
 
     found = []
     for job, options in zip(instance.jobs, lone_options(instance), strict=True):
         costs = []
         for i, option in enumerate(options):
             if speed := option.pace.speed(option.servers, option.gbps):
-                a_slot = price(option.allowed, option.pace.size)
+                a_slot = price(option.allowed, option.pace.size, job.slices)
                 if job.running is not None and i == 0:  # The GPUs that it has.
                     held = job.running.gpus.items()
-                    a_slot = sum((len(gpus) * prices[index[s]] for s, gpus in held), Fraction(0))
+                    own = of_worker(job.slices)
+                    a_slot = sum((len(gpus) * own[index[s]] for s, gpus in held), Fraction(0))
                 left = job.iterations_left
                 slots = slots_needed(left, speed)
                 mixes = may_stop(instance, job) and len(options) > 1

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rarmodel.model.caching import once_per_instance
+from rarmodel.model.held_parts import held_parts
+from rarmodel.model.interruptions import may_stop
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.model.usage_limits import UsageLimit, limits_of_jobs, usage_limits
 from rarmodel.schema import Instance
@@ -122,8 +124,9 @@ def _supply(instance: Instance, limit: UsageLimit) -> Supply:
     users = {}
     for j, uses in limit.uses.items():
         work = known[j]
-        if resizes(instance, j):
-            work = work._replace(span=areas[j] // uses.at(instance.jobs[j].sizes[-1]))
+        moves = uses.by_server is not None and may_stop(instance, instance.jobs[j])
+        if moves or resizes(instance, j):
+            work = work._replace(span=areas[j] // uses.most(instance.jobs[j].sizes[-1]))
         users[j] = work._replace(area=areas[j])
     jobs = instance.jobs
     kept = sum(
@@ -163,7 +166,7 @@ def one_after_another(instance: Instance, objective: Objective) -> Value | None:
     With least uses u_i and u_j, and C the greatest capacity, jobs i and j exclude each other if
     u_i + u_j > C: also if one of them runs at slot 0, as the other then has what is left of C. Two
     that both run then do not. Jobs that together need more GPUs than the cluster has exclude each
-    other likewise.
+    other likewise, by the parts of GPUs that they hold at least.
     """
     found = list[Value]()
     for machine in exclusive_sets(instance):
@@ -213,10 +216,11 @@ def _exclusions(instance: Instance) -> dict[int, set[int]]:
     jobs, limits = instance.jobs, usage_limits(instance)
     users = [j for j, uses in enumerate(limits_of_jobs(instance)) if uses]
     users = sorted(users, key=lambda j: -works(instance)[j].slots)[:MOST_USERS]
-    gpus = {j: jobs[j].sizes[0] for j in users}
+    held = held_parts(instance)
+    gpus = {j: jobs[j].sizes[0] * held.least[j] for j in users}
     found: dict[int, set[int]] = {}
     for most, least in [
-        (instance.cluster.total_gpus, gpus),
+        (instance.cluster.total_gpus * held.of_gpu, gpus),
         *(
             (
                 limit.most,

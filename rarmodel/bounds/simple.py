@@ -16,7 +16,7 @@ from rarmodel.schema.certificate import EachJob, GpuPrices
 
 from .arguments import of_area, of_interval, of_jobs_alone
 from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound, Certify
-from .least_demands import works
+from .least_demands import all_gpus, works
 
 
 def longest_job(instance: Instance) -> int:
@@ -27,9 +27,10 @@ def longest_job(instance: Instance) -> int:
 def area(instance: Instance) -> int:
     """GPU slots needed over GPUs: job j holds a ring of w GPUs for at least its least time then.
 
-    From each earliest start on, jobs that can start then or later need that for themselves.
+    From each earliest start on, jobs that can start then or later need that for themselves. Where
+    GPUs are shared, a job needs of each GPU the least part that its slices are of one.
     """
-    total = instance.cluster.total_gpus
+    total = all_gpus(instance).speed
     needed = bound = 0
     for work in sorted(works(instance), key=lambda work: -work.head):
         needed += work.area

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from rarmodel.bounds.least_demands import least_areas
 from rarmodel.model import (
@@ -13,6 +14,8 @@ from rarmodel.model import (
     slowest_alone,
     topology,
 )
+from rarmodel.model.held_parts import held_parts
+from rarmodel.model.objectives import exact, number
 from rarmodel.schema import Instance
 
 
@@ -52,7 +55,7 @@ class JobTimes:
     spread: int | None
     slowest_alone: int | None
     most_slots: int | None
-    least_area: int
+    least_area: int | float
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Size:
     servers: tuple[int, int]
     slowest_alone: int | None
     most_slots: int | None
-    gpu_slots: int
+    gpu_slots: int | float
 
 
 @dataclass(frozen=True)
@@ -105,13 +108,14 @@ class Level:
 
 def job_times(instance: Instance) -> Iterator[JobTimes]:
     """The execution times of each job, by placement."""
+    parts, held, _ = held_parts(instance)
     for job, extreme, best, least, slowest, area in zip(
         instance.jobs,
         job_extremes(instance),
         best_placements(instance),
         least_slots_by_placement(instance),
         slowest_alone(instance),
-        least_areas(instance),
+        least_areas(instance, lambda j, gpus: gpus * held[j]),
         strict=True,
     ):
         yield JobTimes(
@@ -124,7 +128,7 @@ def job_times(instance: Instance) -> Iterator[JobTimes]:
             spread=least.spread,
             slowest_alone=slowest,
             most_slots=extreme.most_slots,
-            least_area=area,
+            least_area=number(exact(Fraction(area, parts))) or 0,
         )
 
 

@@ -192,6 +192,22 @@ def _cards(instance: Instance) -> str:
     return f"{_number(len(several), 'server')} with {_span(several)}"
 
 
+def _shared_gpus(instance: Instance) -> str:
+    cluster = instance.cluster
+    taken = [job.slices for job in instance.jobs if job.slices is not None]
+    there = _span([*map(cluster.slices_of, cluster.servers)])
+    told = f"{_number(len(taken), 'job')} with {_span(taken)} of {there} slices"
+    pairs = len(instance.colocation)
+    return f"{told}; {_number(pairs, 'measured pair')}" if pairs else told
+
+
+def _gpu_memory(instance: Instance) -> str:
+    cluster = instance.cluster
+    needs = [job.memory_gb for job in instance.jobs if job.memory_gb]
+    sizes = [one for s in cluster.servers if (one := cluster.memory_gb_of(s)) is not None]
+    return f"{_number(len(needs), 'job')} with {_span(needs)} GB of {_span(sizes)}"
+
+
 def _reservations(instance: Instance) -> str:
     found = instance.cluster.reservations
     servers = {one.server for one in found}
@@ -297,6 +313,8 @@ DETAILS: dict[str, Callable[[Instance], str]] = {
         f"of exchange and passes, γ = {instance.contention.overlap:g}"
     ),
     known.CARDS.name: _cards,
+    known.SHARED_GPUS.name: _shared_gpus,
+    known.GPU_MEMORY.name: _gpu_memory,
     known.PREEMPTION.name: _preemption,
     "earlier submissions": _earlier,
     "due slots": _due,

@@ -15,8 +15,9 @@ import numpy as np
 from rarmodel.counting import counted
 from rarmodel.errors import one_line
 from rarmodel.model import job_extremes
+from rarmodel.model.gpu_sharing import shares_gpus
 
-from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, ink_on
+from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, SERVING, ink_on
 from .gantt_marks import jobs_moments, length_lines, parts_of_bars
 from .grids import utilisation_grid
 from .heat import heat_map
@@ -34,6 +35,7 @@ IN_VIEW = 800
 """Single jobs of a large cluster come into view where the window holds about as many."""
 OPACITIES = (1, 0.92, 0.84)
 """Of jobs of equal size, so that neighbours are distinct."""
+AWAY_WORDS, REPLICA_WORDS = "GPUs reserved", "replicas of services"
 SPREAD, BROKEN = "ring over several servers", "job that breaks a constraint"
 LETTER = 6.4
 """Width of a letter in a bar, in pixels."""
@@ -43,9 +45,13 @@ Layers = list[alt.Chart]
 
 
 def gantt_height(shown: Shown, highest: float) -> int:
-    """Height of the frame in pixels: rows of limited height, and a limited total."""
+    """Height of the frame in pixels: rows of limited height, and a limited total.
+
+    GPUs of which jobs take slices have rows of twice the height.
+    """
     cluster = shown.instance.cluster
     count = len(cluster.servers) if shown.large else cluster.total_gpus
+    count *= 1 + shares_gpus(shown.instance)
     return round(min(max(count * 2, min(count * 26, 300), 72), highest))
 
 
@@ -117,7 +123,18 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
     least = [extreme.least_slots for extreme in job_extremes(shown.instance)]
     names = (
         *("schedule", "job", "slot", "until", "end", "top", "bottom", "server", "first", "held"),
-        *("size", "servers", "rings", "least", "kind", "shade", "edge", "asked", "tenant"),
+        *(
+            "size",
+            "servers",
+            "rings",
+            "least",
+            "kind",
+            "shade",
+            "edge",
+            "asked",
+            "tenant",
+            "slices",
+        ),
     )
     found: dict[str, list[Any]] = {name: [] for name in names}
     for i, (drawing, end) in enumerate(zip(shown.drawings, shown.ends, strict=True)):
@@ -126,7 +143,8 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
             run = drawing.runs[bar.run]
             number = drawing.numbers[run.job]
             known = number < len(least)
-            top, bottom = drawing.rows_of(bar.server, bar.first, bar.gpus, large=shown.large)
+            top, bottom = drawing.edges_of(bar, large=shown.large)
+            lane = bar.lane
             row = (
                 *(i, run.job, run.start, drawing.shown_until(run, end)),
                 run.end if run.end is not None or run.carried_out else "",
@@ -137,6 +155,7 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
                 2 if run.faulty else int(run.spread),
                 asked[bar.run],
                 (shown.instance.jobs[number].tenant or "") if known else "",
+                f", {lane.slices} of {counted(lane.of, 'slice')}" if lane else "",
             )
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
@@ -144,6 +163,8 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
         del found["asked"]
     if not any(found["tenant"]):
         del found["tenant"]
+    if not any(found["slices"]):
+        del found["slices"]
     return found
 
 
@@ -242,6 +263,7 @@ def _told(shown: Shown) -> dict[str, str]:
     time = shown.time
     gpus = "(datum.held == 1 ? 'GPU ' + datum.first : 'GPUs ' + datum.first + ' to ' + "
     ring = f"datum.size ? {counted_expression('datum.size', 'GPU')} : 'unknown size'"
+    slices = " + datum.slices" if shares_gpus(shown.instance) else ""
     start, end = "format(datum.slot, ',d')", "format(datum.end, ',d')"
     takes = "datum.end - datum.slot"
     alone = "(datum.least === null ? '' : '; alone at least ' + format(datum.least, ',d'))"
@@ -250,7 +272,7 @@ def _told(shown: Shown) -> dict[str, str]:
     return {
         "told": "datum.job + (datum.edge == 2 ? ' (breaks a constraint)' : '')",
         "ring": f"({ring}) + ' on ' + {counted_expression('datum.servers', 'server')}",
-        "here": f"datum.names[datum.server] + ', ' + {gpus}(datum.first + datum.held - 1))",
+        "here": f"datum.names[datum.server] + ', ' + {gpus}(datum.first + datum.held - 1)){slices}",
         "slots": (
             f"datum.end === null ? 'from ' + {start} + ', never complete' : "
             f"datum.end === '' ? 'from ' + {start} + '; cannot be carried out' : "
@@ -333,10 +355,10 @@ def _marked(view: View, drawn: alt.Chart) -> Layers:
 
 
 def _reserved(view: View) -> Layers:
-    """The GPUs that are reserved, with the reason."""
+    """The GPUs that are reserved, with the reason, and those that replicas of services hold."""
     shown = view.shown
     cluster = shown.instance.cluster
-    names = ("schedule", "slot", "until", "top", "bottom", "reason", "reserved", "slots")
+    names = ("schedule", "slot", "until", "top", "bottom", "reason", "reserved", "slots", "what")
     found: dict[str, list[Any]] = {name: [] for name in names}
     for i, (drawing, end) in enumerate(zip(shown.drawings, shown.ends, strict=True)):
         for area in drawing.away:
@@ -347,26 +369,34 @@ def _reserved(view: View) -> Layers:
             row = (
                 *(i, area.start, until, top, bottom, one_line(one.reason or "reserved")),
                 f"{what}: {one.reason}" if one.reason else what,
-                _span(one.start, one.end),
+                *(_span(one.start, one.end), AWAY_WORDS),
             )
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
+        for held in drawing.replicas:
+            top, bottom = drawing.rows_of(held.server, held.first, held.gpus, large=shown.large)
+            name = one_line(f"{held.service}: {held.variant}")
+            what = f"{counted(held.gpus, 'GPU')} of {cluster.servers[held.server].name}: {name}"
+            row = (
+                *(i, held.start, held.end, top, bottom, name, what),
+                *(_span(held.start, held.end), REPLICA_WORDS),
+            )
+            for column, value in zip(names, row, strict=True):
+                found[column].append(value)
     if not found["slot"]:
         return []
     drawn = rows(found).transform_filter(view.chosen)
-    areas = (
-        drawn.transform_calculate(what="'GPUs reserved'")
-        .mark_rect(clip=True, opacity=0.3, stroke=AWAY, strokeDash=[2, 2])
-        .encode(
-            **view.sides,
-            color=alt.Color(
-                "what:N",
-                title=None,
-                scale=alt.Scale(domain=["GPUs reserved"], range=[AWAY]),
-                legend=alt.Legend() if view.legend else None,
-            ),
-            tooltip=["reserved:N", "slots:N"],
-        )
+    colours = {AWAY_WORDS: AWAY, REPLICA_WORDS: SERVING}
+    domain = [words for words in colours if words in found["what"]]
+    areas = drawn.mark_rect(clip=True, opacity=0.3, stroke=AWAY, strokeDash=[2, 2]).encode(
+        **view.sides,
+        color=alt.Color(
+            "what:N",
+            title=None,
+            scale=alt.Scale(domain=domain, range=[colours[words] for words in domain]),
+            legend=alt.Legend() if view.legend else None,
+        ),
+        tooltip=["reserved:N", "slots:N"],
     )
     return [areas, _texts(view, drawn, "reason", shade("quiet"))]
 

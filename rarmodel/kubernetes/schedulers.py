@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rarmodel import registry
 from rarmodel.limits import Limits
 from rarmodel.methods import Attempt
-from rarmodel.model.features import ALL
+from rarmodel.model.features import ALONE_ON_GPUS
 from rarmodel.online import Placement, Policy, simulate
 from rarmodel.online.cluster_packing import KUEUE_BEST_FIT, KUEUE_LEAST_FREE, VOLCANO_BINPACK
 from rarmodel.online.policies.priorities import PRIORITY
@@ -43,7 +43,7 @@ class ClusterScheduler(registry.Part):
     placement: Placement
     description: str
     policy: Policy = PRIORITY
-    handles: frozenset[str] = ALL
+    handles: frozenset[str] = ALONE_ON_GPUS
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """The schedule of the jobs as the scheduler starts them."""

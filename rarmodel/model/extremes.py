@@ -2,7 +2,7 @@
 
 The best case is exact: alone in the cluster, in its best placement. It gives each job's least
 execution time, on which estimates and lower bounds rest. The worst case is a bound: most servers,
-slowest link and most rings on it, whether or not these occur together.
+slowest link and most rings on it, and most others on its GPUs, whether or not these occur together.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rarmodel.schema import Instance, Job
 
 from . import timing
 from .caching import once_per_instance
+from .gpu_sharing import greatest_loads, shares_gpus
 from .interruptions import may_stop
 from .link_shares import worst_share
 from .lone import Lone, allowed_servers, each_lone_options, lone_options, realised, within_gbps
@@ -109,7 +110,8 @@ def _slowest_of_each_kind(instance: Instance) -> tuple[Job, ...]:
             found.append(job)
             continue
         numbers: list[float] = [job.gradient_mb, batch or 0, forward or 0.0, backward]
-        _, most = greatest.setdefault((job.gpus, job.servers, job.spread), (job, numbers))
+        place = job.gpus, job.servers, job.spread, job.slices, job.memory_gb
+        _, most = greatest.setdefault(place, (job, numbers))
         for i, number in enumerate(numbers):
             most[i] = max(most[i], number)
     names = "gradient_mb", "batch_size", "forward_ms_per_sample", "backward_ms"
@@ -190,13 +192,15 @@ def iteration_ranges(instance: Instance) -> tuple[tuple[float, float], ...]:
 
     if found := columns(instance):
         return _ranges_of_columns(instance, found, worst)
-    ranges = []
+    ranges, loads = [], greatest_loads(instance)
     for j, (own, alone) in enumerate(_each_alone(instance)):
         options = [*alone]
         best = min([pace.seconds(servers, gbps) for pace, servers, gbps, _ in options])
         packed = [pace.size for pace, servers, _, _ in options if servers == 1]
         shapes = [
-            (pace, shape) for (size, _), pace in own.items() for shape in worst(j, size, packed)
+            (pace.beside(loads[j]), shape)
+            for (size, _), pace in own.items()
+            for shape in worst(j, size, packed)
         ]
         ranges.append((best, max(pace.seconds(*shape) for pace, shape in shapes)))
     return tuple(ranges)
@@ -235,7 +239,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
 
     No ring has less than the least that network cards leave one.
     """
-    total = instance.cluster.total_gpus
+    total = sum(tree.places) if shares_gpus(instance) else instance.cluster.total_gpus
     # Of a moldable job, the smallest ring that spreads leaves the most room for others.
     rings = sorted(
         min(size for size in job.sizes if size > 1) for job in instance.jobs if job.sizes[-1] > 1
@@ -255,7 +259,7 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
     for size in {size for job in instance.jobs for size in job.sizes if size > 1}:
         # As many rings as fit the cluster at once with one of this size among them.
         together = bisect_right(needed, total) - 1
-        if together and size > rings[together - 1]:
+        if together and size > rings[together - 1] and not shares_gpus(instance):
             together = bisect_right(needed, total - size)
         shares[size] = slowest(together)
     return shares

@@ -76,6 +76,14 @@ def _cards(instance: Instance) -> str | None:
     return next((f"cluster.servers[{i}].network_cards" for i in several), None)
 
 
+def _memory(instance: Instance) -> str | None:
+    """A need of memory, and a size of it somewhere: elsewhere all needs are met."""
+    cluster = instance.cluster
+    sized = any(cluster.memory_gb_of(server) is not None for server in cluster.servers)
+    needs = _of_jobs("memory_gb", lambda job: job.memory_gb)
+    return needs(instance) if sized else None
+
+
 RELEASES = Feature("releases", _of_jobs("release", lambda job: job.release > 0))
 DEADLINES = Feature("deadlines", _of_jobs("deadline", lambda job: job.deadline is not None))
 DEPENDENCIES = Feature("dependencies", _of_jobs("after", lambda job: job.after))
@@ -105,6 +113,9 @@ OVERLAP = Feature(
     "overlap", lambda instance: "contention.overlap" if instance.contention.overlap > 1 else None
 )
 CARDS = Feature("network cards", _cards)
+SERVICES = Feature("services", lambda instance: "services" if instance.services else None)
+SHARED_GPUS = Feature("shared GPUs", _of_jobs("slices", lambda job: job.slices is not None))
+GPU_MEMORY = Feature("GPU memory", _memory)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
 
 OBJECTIVES = Feature(
@@ -132,6 +143,9 @@ FEATURES = (
     LATENCY,
     OVERLAP,
     CARDS,
+    SERVICES,
+    SHARED_GPUS,
+    GPU_MEMORY,
     PREEMPTION,
 )
 """All of them. An instance that uses none is the paper's problem."""
@@ -150,15 +164,26 @@ WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 PLACES = frozenset(
     {
         *(SERVER_LISTS.name, SPREADS.name, LEVELS.name, RING_SIZES.name, GPU_TYPES.name),
-        *(RUNNING_JOBS.name, SERVER_RATES.name, CARDS.name),
+        *(RUNNING_JOBS.name, SERVER_RATES.name, CARDS.name, GPU_MEMORY.name),
     }
 )
 """Where they may run, and how fast they are there."""
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
 
+AWAY = frozenset({RESERVATIONS.name, RESOURCES.name})
+"""What replicas of services become where they are decided before the jobs."""
+
+SHARING = frozenset({SHARED_GPUS.name, GPU_MEMORY.name})
+"""What jobs take of GPUs. Where they have these alone, memory only limits which they may use."""
+
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
+"""All of jobs that have their GPUs alone and are not interrupted."""
+UNINTERRUPTED = ALL_BUT_PREEMPTION | SHARING
+"""All of jobs that are not interrupted."""
 ALL = frozenset(feature.name for feature in FEATURES)
+ALONE_ON_GPUS = ALL - {SHARED_GPUS.name}
+"""All of jobs that have their GPUs alone."""
 
 
 @once_per_instance
@@ -195,9 +220,14 @@ def refusal(uses: Mapping[str, str], handles: Collection[str], name: str) -> str
 
 
 def handled(part: object) -> frozenset[str]:
-    """The features that a part handles: those in its `handles`, none without it."""
+    """The features that a part handles: those in its `handles`, none without it.
+
+    What handles reservations and resources also handles services: replicas are decided first, and
+    are reservations to it; those of tenants use a resource.
+    """
     names: Iterable[str] = getattr(part, "handles", ())
-    return frozenset(names)
+    found = frozenset(names)
+    return found | {SERVICES.name} if found >= AWAY else found
 
 
 def in_words(some: Collection[str], of: Collection[str]) -> str:

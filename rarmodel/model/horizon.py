@@ -10,14 +10,16 @@ from rarmodel.schema import Instance, Job
 from . import timing
 from .caching import once_per_instance
 from .extremes import job_extremes, slowest_with_progress
+from .gpu_sharing import loads_beside, shares_gpus
 from .interruptions import interrupts, left_if_moved, may_stop
 from .left import left_of
 from .link_shares import bandwidths
 from .lone import lone_options, within_gbps
 from .objectives import objectives_of
 from .ring_rates import pace
+from .services import last_demand
 from .topology import topology
-from .usage_limits import sizes_within, usage_limits
+from .usage_limits import limits_of_jobs, sizes_within, usage_limits
 
 
 @once_per_instance
@@ -32,7 +34,8 @@ def horizon_of(instance: Instance) -> int:
     The row takes place after all that changes: what is reserved for ever, quotas, and resources
     leave fewer placements. A job that has none then completes before, in every schedule. Where
     placements count in an objective, each job keeps the one that it had: alone it is no slower
-    there. So the row has room for the slowest in which it makes progress.
+    there. So the row has room for the slowest in which it makes progress, as it has where what a
+    job uses of a limit depends on the server.
 
     Jobs that run at slot 0 cannot be moved into the row. Let R be when they complete if nothing
     else runs. Once the jobs of the prefix are over, R more slots are enough for them. So the row of
@@ -44,15 +47,34 @@ def horizon_of(instance: Instance) -> int:
     it has one segment, as the others. Where placements count, it keeps those that it had in the
     segments of which something was kept, with a restoration before each: in each of the other slots
     it does an iteration at least.
+
+    Where jobs that run at slot 0 share GPUs, and GPUs are reserved for ever, a job may have no
+    other place than beside them. Then each slot after the last event in which no job makes
+    progress, and none is restored, can be left out: all that comes later may begin earlier. So
+    there are no more such slots than iterations to do.
     """
     if instance.time.horizon is not None:
         return instance.time.horizon
+    if _joins_for_ever(instance):
+        return last_event(instance) + _every_iteration(instance)
     if interrupts(instance):
         return last_event(instance) + _interrupted_row(instance)
     waiting = [j for j, job in enumerate(instance.jobs) if job.running is None]
     row = _row(instance)
     running = _latest(running_ends(instance))
     return last_event(instance) + sum(row[j] for j in waiting) + (len(waiting) + 1) * running
+
+
+def _joins_for_ever(instance: Instance) -> bool:
+    """Whether a GPU that is reserved for ever may be held for as long as a job there runs on."""
+    shared = any(job.running is not None and job.slices is not None for job in instance.jobs)
+    return shared and any(one.end is None for one in instance.cluster.reservations)
+
+
+def _every_iteration(instance: Instance) -> int:
+    """Slots that are enough if some job does an iteration, or is restored for one, in each."""
+    each = 1 + timing.restore_slots(instance)
+    return each * sum(left_if_moved(instance, job) for job in instance.jobs)
 
 
 def _interrupted_row(instance: Instance) -> int:
@@ -91,9 +113,9 @@ def unbegun(
 def last_event(instance: Instance) -> int:
     """The last slot at which something begins or ends that the instance names; 0 at least.
 
-    That is a release, due slot, deadline, reservation, or window of a resource.
+    That is a release, due slot, deadline, reservation, entry of demand, or window of a resource.
     """
-    moments = [0]
+    moments = [0, last_demand(instance)]
     for job in instance.jobs:
         moments += [job.release, job.due or 0, job.deadline or 0]
     for one in instance.cluster.reservations:
@@ -107,7 +129,8 @@ def last_event(instance: Instance) -> int:
 def _row(instance: Instance) -> list[int]:
     """(jobs) Slots of a job alone when nothing changes any more; 0 if it cannot run then."""
     rest = at_last(instance)
-    if any(not one.of_completions for one in objectives_of(instance)):
+    uneven = any(use.by_server for uses in limits_of_jobs(instance) for use in uses.values())
+    if uneven or any(not one.of_completions for one in objectives_of(instance)):
         return _longest_row(rest or instance)
     if rest is None:
         return [extreme.least_slots for extreme in job_extremes(instance)]
@@ -188,6 +211,11 @@ def _ends_beside(instance: Instance, some: Collection[int]) -> dict[int, int | N
         if job.running is not None and j in some
     }
     left = {j: instance.jobs[j].iterations_left for j in held}
+    on_gpus = {
+        j: [(index[name], gpu) for name, some in gpus.items() for gpu in some]
+        for j in held
+        if (gpus := instance.jobs[j].running.gpus)  # type: ignore[union-attr]
+    }
     gbps = [link.gbps for link in tree.links]
     paces, rings = {}, {}
     for j, workers in held.items():
@@ -201,8 +229,13 @@ def _ends_beside(instance: Instance, some: Collection[int]) -> dict[int, int | N
         linked = [j for j in left if j in rings]
         shares = bandwidths(instance.contention, gbps, [rings[j] for j in linked])
         rates = dict(zip(linked, shares, strict=True))
+        loads = dict.fromkeys(left, 0)
+        if shares_gpus(instance):
+            loads = loads_beside(instance, {j: on_gpus[j] for j in left})
         speeds = {
-            j: paces[j].speed(
+            j: paces[j]
+            .beside(loads[j])
+            .speed(
                 len(held[j]), rates[j] if j in rates else within_gbps(cluster, next(iter(held[j])))
             )
             for j in left

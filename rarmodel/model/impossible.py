@@ -129,7 +129,8 @@ class _Span(NamedTuple):
     start, end
         The slots; no end for the last one.
     away
-        By server, GPUs that are reserved or held by jobs that run since before slot 0.
+        By server, GPUs that are reserved or held by jobs that run since before slot 0. Those that
+        such jobs share count as left: a job may find its slices there.
     room
         By limit that is in force, what others than these jobs may use.
     """
@@ -271,7 +272,8 @@ class Caps:
         job = self._instance.jobs[j]
         kinds = None if job.times is None else frozenset(job.times)
         sizes = sizes_within(self._instance, j, self._between(i, k)[0].room)
-        key = sizes, job.servers, kinds, job.spread, i, k
+        part = job.slices, job.memory_gb
+        key = sizes, job.servers, kinds, job.spread, part, i, k
         if key not in self._roomy:
             left = self._between(i, k)[1].gpus
             cluster = self._instance.cluster
@@ -307,15 +309,23 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
             (one.start, one.end, one.server, one.gpus) for one in instance.cluster.reservations
         ]
     own: list[tuple[int, int, int]] = []
+    shared: list[tuple[int, str, int]] = []
+    sizes = {server.name: server.gpus for server in instance.cluster.servers}
     if held:
         for j, end in running_ends(instance).items():
             running = instance.jobs[j].running
             if running is not None and end is not None:
-                away += [(0, end, name, len(gpus)) for name, gpus in running.gpus.items()]
+                if instance.jobs[j].slices is None:
+                    away += [(0, end, name, len(gpus)) for name, gpus in running.gpus.items()]
+                else:  # Others may join it, also where all else is reserved.
+                    shared += [
+                        (end, name, gpu) for name, gpus in running.gpus.items() for gpu in gpus
+                    ]
                 uses = limits_of_jobs(instance)[j].items()
                 own += [(end, i, use.at(running.size)) for i, use in uses]
     limits = usage_limits(instance) if capped else ()
     moments = {0, *(start for start, *_ in away), *(end for _, end, *_ in away if end is not None)}
+    moments.update(end for end, *_ in shared)
     moments.update(slot for limit in limits for slot in limit.starts)
     starts = sorted(moments)
     for start, following in zip(starts, [*starts[1:], None], strict=True):
@@ -323,6 +333,9 @@ def _spans(instance: Instance, *, reserved: bool, capped: bool, held: bool) -> I
         for begin, end, server, gpus in away:
             if begin <= start and (end is None or start < end):
                 there[server] += gpus
+        open_gpus = {(server, gpu) for end, server, gpu in shared if start < end}
+        for server, number in Counter(server for server, _ in open_gpus).items():
+            there[server] = min(there[server], sizes[server] - number)
         taken = Counter[int]()
         for end, i, amount in own:
             if start < end:

@@ -16,6 +16,7 @@ from itertools import count, groupby
 from typing import NamedTuple
 
 from rarmodel.schema import Cluster, Instance, Job, Spread
+from rarmodel.schema.gpu_parts import PartOfGpu, holds
 
 from .caching import once_per_instance
 from .card_spreads import best_on_cards, filled, ring_on_cards
@@ -58,12 +59,15 @@ def within_gbps(cluster: Cluster, server: int) -> float:
 
 @once_per_instance
 def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
-    """(jobs) The servers that a job may use, by index."""
+    """(jobs) The servers that a job may use, by index, with slices and memory for its workers."""
     servers, tree = instance.cluster.servers, topology(instance.cluster)
 
     @cache  # Few jobs differ here, and servers may be many.
     def allowed(
-        names: tuple[str, ...] | None, types: frozenset[str] | None, level: str | None
+        names: tuple[str, ...] | None,
+        types: frozenset[str] | None,
+        level: str | None,
+        part: PartOfGpu,
     ) -> frozenset[int]:
         listed = None if names is None else set(names)
         below = frozenset[int]().union(*tree.below_each(level)) if level else range(len(servers))
@@ -72,6 +76,7 @@ def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
             for s in below
             if (listed is None or servers[s].name in listed)
             and (types is None or servers[s].gpu_type in types)
+            and holds(instance.cluster, servers[s], part)
         )
 
     return tuple(
@@ -79,6 +84,7 @@ def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
             job.servers,
             None if job.times is None else frozenset(job.times),
             job.spread and job.spread.within,
+            PartOfGpu(job.slices, job.memory_gb),
         )
         for job in instance.jobs
     )

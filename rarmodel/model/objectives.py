@@ -192,7 +192,7 @@ class Objective(registry.Part):
         self,
         instance: Instance,
         completions: Sequence[int],
-        held: Sequence[int] = (),
+        held: Sequence[Value] = (),
         rings: Iterable[Iterable[Mapping[int, int]]] = (),
     ) -> Value:
         """The value of a schedule.

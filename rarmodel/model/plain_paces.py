@@ -39,8 +39,8 @@ def columns(instance: Instance) -> tuple[Column, ...]:
 
     Nor are there any where the exchange overlaps with the passes, which tells times apart.
 
-    A plain job has one ring size and a batch for each GPU, runs alike on all types of GPU, and does
-    not run at slot 0.
+    A plain job has one ring size and a batch for each GPU, takes these GPUs whole, runs alike on
+    all types of GPU, and does not run at slot 0.
     """
     if len(instance.jobs) < MANY or instance.contention.overlap != 1.0:
         return ()
@@ -48,7 +48,9 @@ def columns(instance: Instance) -> tuple[Column, ...]:
     for j, job in enumerate(instance.jobs):
         if job.times is not None or job.batch_size is None or job.running is not None:
             return ()
-        kinds.setdefault((job.gpus, job.servers, job.spread), []).append(j)
+        if job.slices is not None:
+            return ()
+        kinds.setdefault((job.gpus, job.servers, job.spread, job.memory_gb), []).append(j)
     return tuple(Column(some, _pace(instance, some)) for some in kinds.values())
 
 

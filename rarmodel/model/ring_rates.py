@@ -16,6 +16,7 @@ from rarmodel.schema.base import BILLION
 
 from . import timing
 from .caching import once_per_instance
+from .gpu_sharing import slowdown
 from .sharing_rule import (
     NO_PRESSURE,
     RingOnLinks,
@@ -71,6 +72,13 @@ class Pace(NamedTuple):
     def rest(self, servers: int) -> float:
         """Seconds of an iteration without its exchange."""
         return self._replace(bits=0.0, latency=0.0).seconds(servers, 1.0)
+
+    def beside(self, units: int) -> Pace:
+        """The same beside others on its GPUs, whose greatest load is so many `UNITS`.
+
+        What the ring counts on links is that of the pace without others.
+        """
+        return self._replace(compute=self.compute * slowdown(units)) if units else self
 
     def on_links(self, links: tuple[int, ...], servers: int, most_gbps: float = inf) -> RingOnLinks:
         """The ring on so many servers, as a user of its links.

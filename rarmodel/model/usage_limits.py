@@ -5,6 +5,9 @@ each GPU of the jobs of all tenants below it (section 18). So all parts know lim
 are whole numbers here: multiples of the greatest number of which all that jobs use of a limit are
 multiples. A capacity between two multiples is worth the lower one, also beside running jobs, as
 what these use is such a multiple.
+
+A worker that takes slices of its GPU counts as that part of a GPU. Where servers divide their GPUs
+unlike, what a job uses depends on where it is.
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from rarmodel.schema import Instance, Job, Resource
-from rarmodel.schema.base import exactly
-from rarmodel.schema.resources import common_unit, uses_of
+from rarmodel.schema.base import common_unit, exactly
+from rarmodel.schema.resources import uses_of
 from rarmodel.schema.tenants import lineages
 
 from .caching import once_per_instance
+from .held_parts import held_parts, parts_on
+from .lone import allowed_servers
 
 
 class Use(NamedTuple):
@@ -30,15 +35,31 @@ class Use(NamedTuple):
     of_job
         As a whole, while it holds GPUs.
     of_gpu
-        Each of its workers, beside that.
+        Each of its workers, beside that; at least, where it takes slices of GPUs.
+    by_server
+        The same by index of a server, where that is not alike on all that the job may use; else
+        None.
     """
 
     of_job: int
     of_gpu: int
+    by_server: Mapping[int, int] | None = None
 
     def at(self, gpus: int) -> int:
-        """What the job uses with so many GPUs."""
+        """What the job uses with so many GPUs; at least, where servers are not alike."""
         return self.of_job + gpus * self.of_gpu
+
+    def most(self, gpus: int) -> int:
+        """What the job uses with so many GPUs at most."""
+        of_gpu = self.of_gpu if self.by_server is None else max(self.by_server.values())
+        return self.of_job + gpus * of_gpu
+
+    def on(self, workers: Mapping[int, int]) -> int:
+        """What the job uses with so many workers on each server."""
+        if self.by_server is None:
+            return self.at(sum(workers.values()))
+        held = (count * self.by_server[s] for s, count in workers.items())
+        return self.of_job + sum(held)
 
 
 class UsageLimit(NamedTuple):
@@ -126,14 +147,24 @@ def _caps(instance: Instance) -> Iterator[UsageLimit]:
     for j, job in enumerate(instance.jobs):
         for name in above.get(job.tenant or "", ()):
             if name in jobs:
-                jobs[name][j] = Use(0, 1)
+                jobs[name][j] = _of_workers(instance, j, 0, 1)
     for i, one, gpus in capped:
         place = f"tenants[{i}].gpus"
         several = f"{gpus} GPU{'s' * (gpus != 1)}"
         words = f"the cap of {several} of tenant {one.name!r} ({place})"
-        yield UsageLimit(
-            *(one.name, place, words, Fraction(1), (0,), (gpus,), jobs[one.name]), of_tenant=True
-        )
+        parts = held_parts(instance).of_gpu
+        capacity = Fraction(1, parts), (0,), (gpus * parts,)
+        yield UsageLimit(one.name, place, words, *capacity, jobs[one.name], of_tenant=True)
+
+
+def _of_workers(instance: Instance, j: int, of_job: int, of_gpu: int) -> Use:
+    """What a job uses, from what it uses as a whole and each whole GPU, in parts of a GPU."""
+    parts, least, most = held_parts(instance)
+    by_server = None
+    if least[j] < most[j]:
+        servers = allowed_servers(instance)[j]
+        by_server = {s: of_gpu * parts_on(instance, j, s, parts) for s in servers}
+    return Use(of_job * parts, of_gpu * least[j], by_server)
 
 
 @once_per_instance
@@ -161,14 +192,16 @@ def _resources(instance: Instance) -> Iterator[UsageLimit]:
         unit = common_unit(
             amount for job in jobs.values() for _, name, amount in uses_of(job) if name == one.name
         )
-        starts, capacities = _steps(one, unit)
         uses = {
-            j: Use(
+            j: _of_workers(
+                *(instance, j),
                 int(exactly((job.resources or {}).get(one.name, 0)) / unit),
                 int(exactly((job.resources_per_gpu or {}).get(one.name, 0)) / unit),
             )
             for j, job in jobs.items()
         }
+        unit /= held_parts(instance).of_gpu
+        starts, capacities = _steps(one, unit)
         place = f"resources[{i}].capacity"
         amounts = sorted(window.capacity for window in one.windows)
         several = " to ".join(

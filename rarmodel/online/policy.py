@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rarmodel import registry
 from rarmodel.engine.arrays import Ints
 from rarmodel.methods import order_of
+from rarmodel.model.features import ALONE_ON_GPUS
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Instance
 
@@ -43,6 +44,10 @@ class Decision:
         (jobs) If given, a running job goes on until one of a greater number needs its GPUs: those
         of the least number stop first, of equal ones those that began last. By default the order
         alone says who goes on.
+    together
+        Positions of jobs that are to be on the same GPUs, group by group, where jobs share GPUs:
+        nobody else joins them, and all other jobs are alone. By default jobs join each other where
+        that is worth it.
     """
 
     order: Ints | None = None
@@ -51,6 +56,7 @@ class Decision:
     types: Mapping[int, str] | None = None
     places: Mapping[int, Mapping[int, int]] | None = None
     priority: Ints | None = None
+    together: Sequence[Sequence[int]] | None = None
 
 
 Decide = Callable[[State], Decision]
@@ -78,9 +84,13 @@ class Policy(registry.Part):
     round_slots
         Slots after which it is asked again, whatever happens; None if events suffice. The user may
         choose another number.
+    handles
+        Names of the features that it handles; see `rarmodel.model.features`.
     round_seconds
         The same as a time, for policies whose rounds do not depend on the length of a slot; see
         `slots_of_round`. `round_slots` goes before.
+    packs
+        Whether it says who shares GPUs with whom: it then refuses instances without slices.
     """
 
     kind = "policies"
@@ -93,6 +103,8 @@ class Policy(registry.Part):
     elastic: bool = False
     round_slots: int | None = None
     round_seconds: float | None = None
+    handles: frozenset[str] = ALONE_ON_GPUS
+    packs: bool = False
 
 
 def slots_of_round(policy: Policy, instance: Instance) -> int | None:

@@ -265,7 +265,8 @@ def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) 
     for server in range(len(options.gpus)):
         if options.workers[option, server] > 0:
             servers += 1
-    return mode_speed(arrays, options.job[job], servers, gbps)
+    mode = options.job[job]
+    return mode_speed(arrays, mode, servers, gbps, arrays.modes[mode].compute)
 
 
 @_inner

@@ -1,6 +1,7 @@
 """Schemas of the two file formats: instances and schedules."""
 
 from .cluster import Cluster, Link, Network, Reservation, Server, StarNetwork, TreeNetwork
+from .colocation import Colocated
 from .instance import Contention, Instance, LinearDegradation, Preemption
 from .job import GpuTimes, Job, Running, Spread
 from .resources import CapacityWindow, Resource
@@ -12,18 +13,23 @@ from .schedule import (
     ProvenBound,
     ProvenLater,
     ProvenValue,
+    Replica,
     Schedule,
     Segment,
 )
+from .services import Batch, Demand, Service, Variant
 from .tenants import Tenant
 from .time import SlotTime, Time
 
 __all__ = [
     "AnyAssignment",
     "Assignment",
+    "Batch",
     "CapacityWindow",
     "Cluster",
+    "Colocated",
     "Contention",
+    "Demand",
     "GpuTimes",
     "Held",
     "Instance",
@@ -36,16 +42,19 @@ __all__ = [
     "ProvenBound",
     "ProvenLater",
     "ProvenValue",
+    "Replica",
     "Reservation",
     "Resource",
     "Running",
     "Schedule",
     "Segment",
     "Server",
+    "Service",
     "SlotTime",
     "Spread",
     "StarNetwork",
     "Tenant",
     "Time",
     "TreeNetwork",
+    "Variant",
 ]

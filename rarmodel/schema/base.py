@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -67,6 +68,13 @@ def exactly(number: float) -> Fraction:
     return Fraction(str(number))
 
 
+def common_unit(numbers: Iterable[float]) -> Fraction:
+    """The greatest number of which all of some numbers are multiples; 1 if all are 0."""
+    whole = [exact for number in numbers if (exact := exactly(number))]
+    divisor = lcm(*(one.denominator for one in whole))
+    return Fraction(gcd(*(int(one * divisor) for one in whole)) or 1, divisor)
+
+
 BILLION = 10**9
 """Factors are whole numbers of billionths."""
 MAX_FACTOR = 1_000
@@ -85,6 +93,9 @@ Factor = Annotated[
     AfterValidator(_of_billionths),
 ]
 """A number from 0 to 1,000 with at most 9 decimals, which is multiplied exactly."""
+
+SharingFactor = Annotated[float, Field(strict=True, ge=0, le=MAX_FACTOR, allow_inf_nan=False)]
+"""A number from 0 to 1,000."""
 
 ONE, SEVERAL = "<one>", "<several>"
 """What Pydantic calls the two shapes of a field that holds one value or several."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import lcm
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, Tag, ValidationInfo, field_validator, model_validator
@@ -26,6 +27,15 @@ from .base import (
 MAX_GPUS = 10_000_000
 """Largest cluster, in GPUs: a greater number is a mistake, and would only exhaust the memory."""
 
+MAX_SLICES = 64
+"""Most slices of a GPU: no GPU is divided further, and loads of one stay exact."""
+
+MOST_PARTS = 2**20
+"""Most parts of a GPU in which all that workers hold is whole: what is held is added exactly."""
+
+Slices = Annotated[int, Field(strict=True, ge=1, le=MAX_SLICES)]
+"""Equal slices into which a GPU is divided."""
+
 
 class Server(Record):
     """A server and its equal GPUs."""
@@ -45,6 +55,12 @@ class Server(Record):
     network_cards: Count = 1
     """Network cards that its link consists of, n: a ring with y workers here reaches at most
     min(1, y/n) of the link's rate."""
+
+    gpu_slices: Slices | None = None
+    """Equal slices into which each of its GPUs is divided, Q_s; by default the cluster's."""
+
+    gpu_memory_gb: Positive | None = None
+    """Memory of each of its GPUs in GB; by default the cluster's."""
 
 
 class Reservation(Record):
@@ -223,6 +239,12 @@ class Cluster(Record):
     prices_per_gpu_hour: Prices | None = None
     """Price of a GPU for an hour, by its type or of all, for the objective `cost`."""
 
+    gpu_slices: Slices = 1
+    """Equal slices into which each GPU is divided, Q_s, on servers that say nothing else."""
+
+    gpu_memory_gb: Positive | None = None
+    """Memory of each GPU in GB on servers that say nothing else; by default there is no limit."""
+
     @property
     def total_gpus(self) -> int:
         """Number of GPUs in the cluster."""
@@ -232,6 +254,19 @@ class Cluster(Record):
     def largest_server(self) -> int:
         """Number of GPUs of the largest server."""
         return max(server.gpus for server in self.servers)
+
+    @property
+    def parts(self) -> int:
+        """Equal parts of a GPU such that each slice is a whole number of them."""
+        return lcm(*map(self.slices_of, self.servers))
+
+    def slices_of(self, server: Server) -> int:
+        """Equal slices into which each GPU of a server is divided, Q_s."""
+        return self.gpu_slices if server.gpu_slices is None else server.gpu_slices
+
+    def memory_gb_of(self, server: Server) -> float | None:
+        """Memory of each GPU of a server in GB; None if there is no limit."""
+        return self.gpu_memory_gb if server.gpu_memory_gb is None else server.gpu_memory_gb
 
     def levels(self) -> tuple[str, ...]:
         """Levels that links have, in the order in which they first appear; a star has none."""
@@ -302,6 +337,17 @@ class Cluster(Record):
         if problems:
             raise InputError(problems)
         return servers
+
+    @model_validator(mode="after")
+    def _parts_of_gpus_are_few(self) -> Self:
+        if self.parts > MOST_PARTS:
+            several = ", ".join(map(str, sorted(set(map(self.slices_of, self.servers)))))
+            message = (
+                f"the GPUs of servers have {several} slices; the least common multiple, "
+                f"{self.parts}, must be at most 2^20"
+            )
+            raise InputError([Problem("servers", message)])
+        return self
 
     @model_validator(mode="after")
     def _every_server_is_a_leaf(self) -> Self:

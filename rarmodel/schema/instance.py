@@ -36,12 +36,15 @@ from .base import (
     with_shared_field_names,
 )
 from .cluster import Cluster
+from .colocation import Colocated, repeated_pairs
+from .gpu_parts import problems_with_memory
 from .job import Job, sound_jobs
 from .network_pressures import problems_with_contention
 from .plain_jobs import plain_first
 from .problems import with_faults_of, with_problems
 from .references import problems_among_jobs, problems_with_cluster
 from .resources import Resource, problems_with_resources
+from .services import Service, problems_of_services
 from .tenants import Tenant, problems_of_tenants
 from .time import Time
 
@@ -161,6 +164,12 @@ class Instance(Record):
     resources: tuple[Resource, ...] = ()
     """What jobs use beside GPUs."""
 
+    services: tuple[Service, ...] = ()
+    """What answers requests beside the jobs, by replicas that hold GPUs."""
+
+    colocation: tuple[Colocated, ...] = ()
+    """How jobs of one kind suffer beside those of another, where it was measured."""
+
     jobs: Annotated[tuple[Job, ...], Field(min_length=1), WrapValidator(plain_first)]
     """The jobs; their order breaks ties."""
 
@@ -208,6 +217,25 @@ class Instance(Record):
             raise InputError(problems)
         return resources
 
+    @field_validator("services")
+    @classmethod
+    def _services_fit_the_rest(
+        cls, services: tuple[Service, ...], info: ValidationInfo
+    ) -> tuple[Service, ...]:
+        rest = info.data
+        if problems := list(
+            problems_of_services(services, rest.get("cluster"), rest.get("tenants"))
+        ):
+            raise InputError(problems)
+        return services
+
+    @field_validator("colocation")
+    @classmethod
+    def _pairs_are_distinct(cls, pairs: tuple[Colocated, ...]) -> tuple[Colocated, ...]:
+        if problems := list(repeated_pairs(pairs)):
+            raise InputError(problems)
+        return pairs
+
     @field_validator("jobs", mode="wrap")
     @classmethod
     def _jobs_are_distinct_and_fit_the_rest(
@@ -244,6 +272,7 @@ class Instance(Record):
         """The instance as a dictionary of names and formatted values."""
         return {
             "jobs": f"{len(self.jobs):,}",
+            **({"services": f"{len(self.services):,}"} if self.services else {}),
             "servers": f"{len(self.cluster.servers):,}",
             "GPUs": f"{self.cluster.total_gpus:,}",
             "network": self.cluster.network.kind,
@@ -281,12 +310,15 @@ def _problems(
     for i, name in repeated_names(job.name for job in jobs):
         yield i, ".name", f"{name!r} names two jobs; names must be unique"
     found = list(problems_among_jobs(jobs, others))
-    if cluster := rest.get("cluster"):
+    if (cluster := rest.get("cluster")) is not None:
         found += problems_with_cluster(jobs, cluster)
     if contention := rest.get("contention"):
         found += problems_with_contention(jobs, contention.model)
+    found += problems_with_memory(jobs)
     if "resources" in rest:
-        found += problems_with_resources(jobs, rest["resources"])
+        shares = any(job.slices is not None for job in jobs)
+        parts = cluster.parts if cluster is not None and shares else 1
+        found += problems_with_resources(jobs, rest["resources"], parts)
     for problem in found:
         index, _, place = problem.place.removeprefix("[").partition("]")
         yield int(index), place, problem.message

@@ -30,6 +30,7 @@ from .base import (
     NonNegative,
     NonNegativeInteger,
     Record,
+    SharingFactor,
     one_or_listed,
 )
 from .plain_jobs import learn_plain_jobs
@@ -186,6 +187,22 @@ class Job(Record):
 
     network_sensitivity: Factor | None = None
     """How much others slow its ring down there, a'_j; by default 1."""
+
+    slices: Count | None = None
+    """Slices that each worker takes of its own GPU, q_j, so that others may share this GPU; by
+    default the whole GPU."""
+
+    memory_gb: NonNegative | None = None
+    """Memory that each worker needs of its GPU in GB; by default none."""
+
+    sensitivity: SharingFactor = 1.0
+    """How much others on its GPUs slow its passes down, σ_j."""
+
+    pressure: SharingFactor = 1.0
+    """How much it slows down the passes of others on its GPUs, π_j."""
+
+    kind: Name | None = None
+    """What kind of job it is, as `colocation` names it."""
 
     release: Integer = 0
     """Slot at which the job is submitted, r_j; below 0 if it was waiting before slot 0. It starts

@@ -7,7 +7,8 @@ from functools import cache
 
 from rarmodel.errors import FEW, Problem, listed
 
-from .cluster import Cluster
+from .cluster import Cluster, Server
+from .gpu_parts import WHOLE_GPU, PartOfGpu, RunningOnGpus, holds, lacking, none_holds
 from .job import Job
 from .problems import place_of
 
@@ -58,7 +59,7 @@ def _cycles(jobs: Sequence[Job], index: Mapping[str, int]) -> Iterator[Problem]:
 
 
 def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
-    """Jobs that ask for servers, GPUs or types of GPU that the cluster has not."""
+    """Jobs that ask for servers, GPUs, or types, slices or memory of GPUs that it has not."""
     gpus = {server.name: server.gpus for server in cluster.servers}
     types = {server.gpu_type for server in cluster.servers}
     typeless = [server.name for server in cluster.servers if server.gpu_type is None]
@@ -66,12 +67,12 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
     nodes_at = cache(cluster.nodes_at)
 
     @cache  # Few jobs differ here, and servers may be many.
-    def capacities(
+    def allowed(
         names: tuple[str, ...] | None, kinds: frozenset[str] | None, level: str | None
-    ) -> list[list[int]]:
-        """GPUs of the servers that a job may use; by node of the level within which it stays."""
+    ) -> dict[str, list[Server]]:
+        """The servers that a job may use; by node of the level within which it stays."""
         named = None if names is None else set(names)
-        found: dict[str, list[int]] = {}
+        found: dict[str, list[Server]] = {}
         for server in cluster.servers:
             node = "" if level is None else nodes_at(level).get(server.name)
             if (
@@ -79,13 +80,28 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
                 and (named is None or server.name in named)
                 and (kinds is None or server.gpu_type in kinds)
             ):
-                found.setdefault(node, []).append(server.gpus)
-        return list(found.values()) or [[]]
+                found.setdefault(node, []).append(server)
+        return found
+
+    @cache
+    def capacities(
+        names: tuple[str, ...] | None,
+        kinds: frozenset[str] | None,
+        level: str | None,
+        part: PartOfGpu,
+    ) -> list[list[int]]:
+        """GPUs of those of them that can hold such a worker."""
+        found = [
+            [one.gpus for one in some if holds(cluster, one, part)]
+            for some in allowed(names, kinds, level).values()
+        ]
+        return found or [[]]
 
     total, levels = cluster.total_gpus, cluster.levels()
     for i, job in enumerate(jobs):
+        part = PartOfGpu(job.slices, job.memory_gb)
         plain = job.spread is None and job.servers is None and job.times is None
-        if plain and job.sizes[-1] <= total:
+        if plain and part == WHOLE_GPU and job.sizes[-1] <= total:
             continue  # It fits anywhere.
         sound = True
         for k, name in enumerate(job.servers or ()):
@@ -110,7 +126,9 @@ def problems_with_cluster(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Pro
             yield Problem(f"[{i}].spread.within", message)
         if sound:
             kinds = None if job.times is None else frozenset(job.times)
-            yield from _too_large(i, job, total, capacities(job.servers, kinds, level))
+            places = job.servers, kinds, level
+            lacks = list(none_holds(i, part, cluster, allowed(*places).values()))
+            yield from lacks or _too_large(i, job, total, capacities(*places, part))
     yield from _running(jobs, cluster)
 
 
@@ -155,7 +173,7 @@ def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
     """Jobs that run on GPUs which do not exist, are held already, or are none of theirs."""
     servers = {server.name: server for server in cluster.servers}
     levels, nodes_at = cluster.levels(), cache(cluster.nodes_at)
-    holder: dict[tuple[str, int], str] = {}
+    on_gpus = RunningOnGpus(cluster)
     for i, job in enumerate(jobs):
         if job.running is None:
             continue
@@ -169,18 +187,14 @@ def _running(jobs: Sequence[Job], cluster: Cluster) -> Iterator[Problem]:
                 yield Problem(place, f"{name!r}; it is none of the servers that the job may use")
             if job.times is not None and server.gpu_type not in job.times:
                 yield Problem(place, f"{name!r}; times has no entry for its type of GPU")
+            if lacks := lacking(cluster, server, PartOfGpu(job.slices, job.memory_gb)):
+                yield Problem(place, f"{name!r}; {lacks}")
             for gpu in indices:
                 if gpu >= server.gpus:
                     message = f"GPU {gpu} of {name!r}; it has GPUs 0 to {server.gpus - 1}"
                     yield Problem(place, message)
-                elif (name, gpu) in holder:
-                    other = holder[name, gpu]
-                    message = f"GPU {gpu} of {name!r}; running job {other!r} holds it already"
-                    if other == job.name:
-                        message = f"GPU {gpu} of {name!r}; it is listed twice"
-                    yield Problem(place, message)
-                else:
-                    holder[name, gpu] = job.name
+                elif fault := on_gpus.put(server, gpu, job):
+                    yield Problem(place, fault)
         if job.spread and not job.spread.kept(map(len, job.running.gpus.values())):
             servers_used = f"{len(job.running.gpus)} server{'s' * (len(job.running.gpus) > 1)}"
             yield Problem(place, f"on {servers_used}; the job asks for {job.spread.told()}")

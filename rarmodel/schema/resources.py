@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import gcd, lcm
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, Tag, field_validator, model_validator
@@ -20,6 +18,7 @@ from .base import (
     NonNegative,
     NonNegativeInteger,
     Record,
+    common_unit,
     exactly,
     one_or_listed,
 )
@@ -105,17 +104,18 @@ def uses_of(job: Job) -> Iterator[tuple[str, str, float]]:
             yield field, name, amount
 
 
-def common_unit(numbers: Iterable[float]) -> Fraction:
-    """The greatest number of which all of some numbers are multiples; 1 if all are 0."""
-    whole = [exact for number in numbers if (exact := exactly(number))]
-    divisor = lcm(*(one.denominator for one in whole))
-    return Fraction(gcd(*(int(one * divisor) for one in whole)) or 1, divisor)
-
-
 def problems_with_resources(
-    jobs: Sequence[Job], resources: Sequence[Resource]
+    jobs: Sequence[Job], resources: Sequence[Resource], parts: int = 1
 ) -> Iterator[Problem]:
-    """Jobs that use resources which are not listed, or amounts with too many digits."""
+    """Jobs that use resources which are not listed, or amounts with too many digits.
+
+    Parameters
+    ----------
+    jobs, resources
+        What jobs use of what.
+    parts
+        Of how many parts of a GPU workers hold a whole number.
+    """
     listed = {one.name for one in resources}
     amounts: dict[str, list[tuple[int, str, float]]] = {}
     for i, job in enumerate(jobs):
@@ -130,10 +130,12 @@ def problems_with_resources(
                 yield Problem(place, f"{name!r}; resources lists no such name")
     for name, used in amounts.items():
         unit = common_unit(amount for _, _, amount in used)
-        if sum(most * exactly(amount) for most, _, amount in used) > MAX_INTEGER * unit:
+        if sum(most * exactly(amount) for most, _, amount in used) * parts > MAX_INTEGER * unit:
             _, place, amount = max(used, key=lambda one: exactly(one[2]).denominator)
             message = (
                 f"{amount:g}, beside what other jobs use of {name!r}; all amounts together must be "
                 f"below 2^53 times the greatest number of which each is a multiple, {float(unit):g}"
             )
+            if parts > 1:
+                message += f", by the {parts} parts of GPUs that workers hold"
             yield Problem(place, message)

@@ -22,6 +22,7 @@ from rarmodel.lists.order_search import OrderSearch
 from rarmodel.methods import NOTHING_TO_TRY, Attempt, Method, Turns, prepare_method
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, unhandled
 from rarmodel.model.features import ALL, BY_DUTY
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import TOTAL_COMPLETION, ties_of
 from rarmodel.model.part import part_of
@@ -74,7 +75,7 @@ class Search(registry.Part):
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        if interrupts(instance):
+        if _with_segments(instance):
             prepare_method(registry.find("methods", WITH_SEGMENTS), instance)
         part = part_of(instance.model_copy(update={"preemption": None}), PART)
         with suppress(InputError):  # Of the part only: then the whole compiles.
@@ -124,7 +125,7 @@ class Search(registry.Part):
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
-        if interrupts(instance):
+        if _with_segments(instance):
             with_segments: Method = registry.find("methods", WITH_SEGMENTS)
             return with_segments(instance, limits)
         if limits.scheduler is None:
@@ -202,6 +203,11 @@ def _run(
 def seconds_before_proof(seconds: float) -> float:
     """Seconds of search before the proof, if both have so many seconds."""
     return min(PROOF_SECONDS, PROOF_FROM * seconds)
+
+
+def _with_segments(instance: Instance) -> bool:
+    """Whether jobs are interrupted; where they share GPUs, each runs in one piece."""
+    return interrupts(instance) and not shares_gpus(instance)
 
 
 def _seconds(limits: Limits) -> float | None:

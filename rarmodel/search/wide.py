@@ -23,7 +23,8 @@ from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.methods import Attempt, Turns
 from rarmodel.methods.stopping import Criteria, Progress
 from rarmodel.model import unhandled
-from rarmodel.model.features import ALL_BUT_PREEMPTION, BY_DUTY
+from rarmodel.model.features import BY_DUTY, UNINTERRUPTED
+from rarmodel.model.interruptions import in_one_piece
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.packing.solution import solution_of_plan
 from rarmodel.proof.enumeration import Enumeration, enumeration_of
@@ -34,7 +35,7 @@ from rarmodel.verifier import require_feasible
 from .proving import prove_sum
 from .session import BOUND_SHARE, Session
 
-SESSION_HANDLES = ALL_BUT_PREEMPTION
+SESSION_HANDLES = UNINTERRUPTED
 """Features of the instances that have a session: their jobs are not interrupted."""
 FLOAT_NOISE = 1e-12
 """Relative gap of equal values, which may have been added in different orders."""
@@ -68,7 +69,8 @@ class WideSession:
         self.aim: ValueBound | None = None
         self._limits = limits
         self.criteria, self._begun = Criteria(limits.stop), perf_counter()
-        self._search = OrderSearch(instance, limits, "search", turns, first)
+        # Jobs may be interrupted, but list schedules run each in one piece.
+        self._search = OrderSearch(in_one_piece(instance), limits, "search", turns, first)
         makespan_first = instance.objectives[0] == MAKESPAN.name
         self._slow_bounds = slow_bounds(instance, MAKESPAN) if makespan_first else []
 

@@ -123,6 +123,8 @@ class Periods(Sequence[Period]):
             changed = traffic.change(ended, begun)
             active.update(dict.fromkeys(begun))
             outdated.update(begun, *(traffic.rings_on[link] for link in changed))
+            if traffic.gpus is not None:
+                outdated |= traffic.gpus.beside(ended) | traffic.gpus.beside(begun)
             for i in ended:
                 del active[i]
                 states.pop(i, None)

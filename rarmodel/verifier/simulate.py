@@ -61,6 +61,7 @@ def _completions(
     The last is None if all jobs complete.
     """
     traffic = traffic_of(instance, rings)
+    on_gpus = traffic.gpus
     slot_seconds = instance.time.slot_seconds
     completion: list[int | None] = [None] * len(rings)
     left_at: list[int | None] = [None] * len(rings)
@@ -73,6 +74,7 @@ def _completions(
     lost = [run.iterations - run.job.iterations_left for run in runs]
     finish: list[int | None] = [None] * len(rings)
     gbps: list[float] = [0.0] * len(rings)
+    load = [0] * len(rings)  # Of others on its GPUs.
     ends: list[tuple[int, int]] = []  # A heap of (finish, ring); out of date if `finish` differs.
     stops = [(run.end, i) for i, run in enumerate(runs) if run.end is not None]
     heapify(stops)
@@ -133,11 +135,15 @@ def _completions(
         }
         for i in begun:
             since[i] = slot
-        for i in slowed_or_sped.union(begun):
+        slowed_or_sped.update(begun)
+        if on_gpus is not None:
+            slowed_or_sped |= on_gpus.beside(ended) | on_gpus.beside(begun)
+        for i in slowed_or_sped:
             bandwidth = traffic.bandwidth_gbps(i)
-            if bandwidth == gbps[i]:
+            beside = 0 if on_gpus is None else on_gpus.greatest(i)
+            if bandwidth == gbps[i] and beside == load[i]:
                 continue
-            gbps[i] = bandwidth
+            gbps[i], load[i] = bandwidth, beside
             new_speed = timing.speed(slot_seconds, traffic.iteration_seconds(i, bandwidth))
             if new_speed == speed[i]:
                 continue

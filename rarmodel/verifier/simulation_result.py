@@ -9,6 +9,9 @@ from rarmodel.schema import Job
 
 from .report import Period
 
+Gpu = tuple[int, int]
+"""A GPU: index of its server, and index there."""
+
 
 class Run(NamedTuple):
     """A job from one slot on, or a segment of it where jobs may be interrupted (section 11).
@@ -29,6 +32,8 @@ class Run(NamedTuple):
         Index of the run that is the job's segment before this one; None if there is none.
     left
         Iterations to do when the job's first run begins; None for what is left at slot 0.
+    gpus
+        The GPUs that it holds, where jobs may share some; else nobody asks.
     """
 
     job: Job
@@ -38,6 +43,7 @@ class Run(NamedTuple):
     restore: int = 0
     follows: int | None = None
     left: int | None = None
+    gpus: tuple[Gpu, ...] = ()
 
     @property
     def iterations(self) -> int:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rarmodel.model import timing
+from rarmodel.model.gpu_sharing import loss_units, measured_slowdowns, slowdown
 from rarmodel.model.interruptions import checkpoint_interval, kept_iterations
 from rarmodel.model.link_shares import bandwidths
 from rarmodel.model.sharing_rule import RingOnLinks, pressure_of, sensitivity_of
@@ -95,8 +96,12 @@ def _states(
     states = {}
     for i in in_order:
         bandwidth = rates[i] if used[i] else _within(cluster, runs[i].workers)
-        bits, others = terms[i][0], terms[i][1:]
-        seconds = timing.iteration_seconds(bits, bandwidth, *others, contention.overlap)  # (8)
+        bits, latency, reduction, overhead, compute = terms[i]
+        seconds = timing.iteration_seconds(  # (8)
+            *(bits, bandwidth, latency, reduction, overhead),
+            compute * _slowdown(instance, runs, active, i),
+            contention.overlap,
+        )
         states[i] = Ring(
             contention=max((on_link[k] for k in used[i]), default=0),  # (6)
             bandwidth_gbps=bandwidth,
@@ -104,6 +109,20 @@ def _states(
             speed=timing.speed(instance.time.slot_seconds, seconds),
         )
     return states, {tree.links[k].node: rings for k, rings in on_link.items()}
+
+
+def _slowdown(instance: Instance, runs: Sequence[Run], active: set[int], i: int) -> float:
+    """How many times as long the passes of an active job take, g_j, beside those on its GPUs."""
+    measured = measured_slowdowns(instance)
+    on_gpus = [
+        sum(
+            loss_units(runs[i].job, runs[k].job, measured)
+            for k in active
+            if k != i and gpu in runs[k].gpus
+        )
+        for gpu in runs[i].gpus
+    ]
+    return slowdown(max(on_gpus, default=0))
 
 
 def _terms(instance: Instance, run: Run) -> tuple[float, float, float, float, float]:

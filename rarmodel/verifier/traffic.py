@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.contention import cards_gbps
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.sharing_rule import (
     RingOnLinks,
     pressure_of,
@@ -22,8 +23,9 @@ from rarmodel.model.sharing_rule import (
 from rarmodel.model.topology import Topology, topology
 from rarmodel.schema import Instance, Job
 
+from .gpu_loads import GpuLoads
 from .report import Ring
-from .simulation_result import Run
+from .simulation_result import Gpu, Run
 
 
 class Placed(NamedTuple):
@@ -35,6 +37,8 @@ class Placed(NamedTuple):
     """Workers on each server it uses, by index."""
     links: tuple[int, ...]
     """Links that the ring uses, by index into the links of the topology."""
+    gpus: tuple[Gpu, ...] = ()
+    """GPUs that it holds, where jobs may share some."""
 
 
 def placed(runs: Iterable[Run], tree: Topology) -> list[Placed]:
@@ -43,7 +47,7 @@ def placed(runs: Iterable[Run], tree: Topology) -> list[Placed]:
     found = []
     for run in runs:
         workers = same.setdefault(tuple(run.workers.items()), dict(run.workers))
-        found.append(Placed(run.job, workers, tree.links_used(workers)))
+        found.append(Placed(run.job, workers, tree.links_used(workers), run.gpus))
     return found
 
 
@@ -73,6 +77,8 @@ class Traffic:
     ----------
     rings_on
         (links) The active rings on each link; p_ℓ is their number.
+    gpus
+        What active rings count to each other on GPUs; None where none is shared.
     """
 
     def __init__(self, instance: Instance, rings: Sequence[Placed]) -> None:
@@ -87,6 +93,10 @@ class Traffic:
         self._within = [cluster.intra_server_gbps if gbps is None else gbps for gbps in own]
         self._share = list(self._gbps)  # b^e / f(α, ξ1·p_ℓ), what each ring gets of a link
         self._terms: dict[int, _Terms] = {}
+        self.gpus: GpuLoads | None = None
+        if shares_gpus(instance):
+            names, gpus = [ring.job.name for ring in rings], [ring.gpus for ring in rings]
+            self.gpus = GpuLoads(instance, names, gpus)
 
     def change(self, ended: Iterable[int], begun: Iterable[int]) -> dict[int, float]:
         """Take rings off their links and put others on theirs.
@@ -107,6 +117,8 @@ class Traffic:
                 on_link.remove(i)
             self._left(i)
             del self._terms[i]
+            if self.gpus is not None:
+                self.gpus.end(i)
         for i in begun:
             self._terms[i] = self._terms_of(self._rings[i])
             for link in self._rings[i].links:
@@ -114,6 +126,8 @@ class Traffic:
                 before.setdefault(link, len(on_link))
                 on_link.add(i)
             self._joined(i)
+            if self.gpus is not None:
+                self.gpus.begin(i)
         return self._changed(before)
 
     def _joined(self, i: int) -> None:
@@ -148,6 +162,8 @@ class Traffic:
         """τ_j of an active ring in seconds at a bandwidth, (8)."""
         bits, latency, reduction, overhead, compute, _ = self._terms[i]
         overlap = self._instance.contention.overlap
+        if self.gpus is not None:
+            compute *= self.gpus.slowdown(i)
         return timing.iteration_seconds(bits, gbps, latency, reduction, overhead, compute, overlap)
 
     def state(self, i: int) -> Ring:

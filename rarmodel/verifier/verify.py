@@ -10,17 +10,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from math import inf
 
 from rarmodel.errors import VerificationError
+from rarmodel.model.gpu_sharing import part_held, shares_gpus
 from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of, ties_of
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Held, Instance, Job, Schedule
 
+from .answered import Answered
 from .demands import asks_for_places, placement_demands, time_demands
 from .holding_caps import caps_kept
+from .occupation import fits_alone, gpus_in_words, gpus_suffice, hold_of, holds_of
+from .replicas import Up, answered, demands_kept, gpu_slots, replica_holds, replicas_carried_out
 from .report import Report, Violation
-from .segments import ends_with_completion, interrupted_in_vain, run_of, stays_where_it_runs
+from .segments import (
+    ends_with_completion,
+    interrupted_in_vain,
+    run_of,
+    stays_where_it_runs,
+)
 from .simulate import simulate
 from .simulation_result import Run, SimulationResult
 
@@ -54,7 +64,7 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     violations += interrupted_in_vain(instance, jobs, schedule)
     sound: list[tuple[Held, Run]] = []
     same: dict[tuple[tuple[int, int], ...], Mapping[int, int]] = {}  # Of a million runs few differ.
-    restore = restore_slots(instance)
+    restore, shared = restore_slots(instance), shares_gpus(instance)
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
             before: int | None = None
@@ -71,16 +81,23 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
                 own = {servers[name]: len(gpus) for name, gpus in held if gpus}
                 workers = same.setdefault(tuple(own.items()), own)
                 run = run_of(instance, job, segment, workers, restore, before)
+                if shared:
+                    gpus = ((servers[name], gpu) for name, some in held for gpu in some)
+                    run = run._replace(gpus=tuple(gpus))
                 before = len(sound)
                 sound.append((segment, run))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
-    violations.extend(_gpus_serve_one_worker(sound, result))
+    ups = replicas_carried_out(instance, schedule, violations)
+    holds = [*holds_of(sound, result.ends), *replica_holds(ups, len(sound))]
+    violations.extend(gpus_suffice(instance, holds))
     violations.extend(_in_time(instance, sound, result))
     runs = [run for _, run in sound]
     violations.extend(ends_with_completion(runs, result))
     violations.extend(time_demands(runs, result.completion))
-    violations.extend(caps_kept(instance, sound, result.ends))
-    return _report(instance, schedule, sound, result, violations)
+    violations.extend(caps_kept(instance, sound, result.ends, holds, ups))
+    services = answered(instance, ups, slot_by_slot=slot_by_slot)
+    violations.extend(demands_kept(instance, services))
+    return _report(instance, schedule, sound, result, violations, ups, services)
 
 
 def require_feasible(instance: Instance, schedule: Schedule) -> Report:
@@ -137,54 +154,26 @@ def _carried_out(
         if gpus and not 0 <= min(gpus) <= max(gpus) < size:
             outside = sorted({gpu for gpu in gpus if not 0 <= gpu < size})
             message = (
-                f"job {job.name!r} holds {_gpus(outside)} of server {name!r}, "
+                f"job {job.name!r} holds {gpus_in_words(outside)} of server {name!r}, "
                 f"whose GPUs are numbered 0 to {size - 1}"
             )
             yield Violation("index", job.name, name, slot, message)
         if len(set(gpus)) < len(gpus):
             twice = sorted(gpu for gpu, times in Counter(gpus).items() if times > 1)
             message = (
-                f"job {job.name!r} lists {_gpus(twice)} of server {name!r} more than once; "
+                f"job {job.name!r} lists {gpus_in_words(twice)} of server {name!r} more than once; "
                 "a GPU serves one worker at a time"
             )
             yield Violation("capacity", job.name, name, slot, message)
+        if gpus and (job.slices is not None or job.memory_gb):
+            server = instance.cluster.servers[servers[name]]
+            yield from fits_alone(instance, server, hold_of(0, job, segment, name, inf))
     held = sum(len(gpus) for gpus in segment.gpus.values())
     if held != job.gpus and held not in job.sizes:
         exactly = "exactly " if len(job.sizes) == 1 else ""
         sizes = " or ".join(map(str, job.sizes))
         message = f"job {job.name!r} holds {held} GPUs; its ring needs {exactly}{sizes}"
         yield Violation("gang", job.name, None, slot, message)
-
-
-def _gpus_serve_one_worker(
-    sound: Sequence[tuple[Held, Run]], result: SimulationResult
-) -> Iterator[Violation]:
-    """No two jobs hold a GPU in the same slot. This is (2): at most O_s workers per server."""
-    starts = [run.start for _, run in sound]
-    ends = [inf if end is None else end for end in result.ends]
-    # Of the jobs that began so far, the one that holds each GPU longest.
-    longest: dict[str, dict[int, int]] = {}
-    shared: dict[tuple[int, str], dict[int, int]] = {}
-    holding = (i for i in range(len(sound)) if ends[i] > starts[i])
-    for i in sorted(holding, key=lambda i: (starts[i], i)):
-        for server, gpus in sound[i][0].gpus.items():
-            holders = longest.setdefault(server, {})
-            for gpu in gpus:
-                other = holders.setdefault(gpu, i)
-                if other != i:
-                    if ends[other] > starts[i]:
-                        shared.setdefault((i, server), {})[gpu] = other
-                    if ends[i] > ends[other]:
-                        holders[gpu] = i
-    for (i, server), others in sorted(shared.items()):
-        run = sound[i][1]
-        job, slot = run.job.name, run.start
-        names = ", ".join(sorted({repr(sound[other][1].job.name) for other in others.values()}))
-        message = (
-            f"job {job!r} takes {_gpus(sorted(others))} of server {server!r} at slot {slot} "
-            f"while {names} still holds {'it' if len(others) == 1 else 'them'}"
-        )
-        yield Violation("capacity", job, server, slot, message)
 
 
 def _in_time(
@@ -211,6 +200,8 @@ def _report(
     sound: Sequence[tuple[Held, Run]],
     result: SimulationResult,
     violations: Sequence[Violation],
+    ups: Sequence[Up],
+    services: Mapping[str, Sequence[Answered]],
 ) -> Report:
     times = Counter(assignment.job for assignment in schedule.assignments)
     completion: dict[str, int | None] = dict.fromkeys(job.name for job in instance.jobs)
@@ -223,7 +214,7 @@ def _report(
     released = any(job.release for job in instance.jobs)
     due = any(job.due is not None for job in instance.jobs)
     utilisation = objective = ties = None
-    busy: Counter[int] = Counter()
+    busy: dict[int, int | Fraction] = dict.fromkeys(range(len(instance.cluster.servers)), 0)
     lost: Counter[str] = Counter()
     rings: dict[str, list[Mapping[int, int]]] = {job.name: [] for job in instance.jobs}
     for (_, run), end, iterations in zip(sound, result.ends, result.lost, strict=True):
@@ -231,16 +222,19 @@ def _report(
         if iterations:
             lost[run.job.name] += iterations
         for server, workers in run.workers.items():
-            busy[server] += workers * ((end or run.start) - run.start)
+            slots = workers * ((end or run.start) - run.start)
+            shared = run.job.slices is not None
+            busy[server] += part_held(instance, run.job, server) * slots if shared else slots
     if complete:
-        held = [busy[i] for i in range(len(instance.cluster.servers))]
+        by_replicas = gpu_slots(instance, ups)
+        held, of_jobs = [busy[i] + by_replicas.get(i, 0) for i in busy], rings.values()
         objective, ties = (
-            {one.name: one.value(instance, ends, held, rings.values()) for one in some}
+            {one.name: one.value(instance, ends, held, of_jobs) for one in some}
             for some in (objectives_of(instance), ties_of(instance))
         )
     if makespan:
         utilisation = {
-            server.name: busy[i] / (server.gpus * makespan)
+            server.name: float(busy[i] / (server.gpus * makespan))
             for i, server in enumerate(instance.cluster.servers)
         }
     return Report(
@@ -257,6 +251,7 @@ def _report(
         flow=_by_job(instance, completion, MAX_FLOW) if released else completion,
         tardiness=_by_job(instance, completion, MAX_TARDINESS) if due else {},
         lost=dict(lost),
+        services=services,
     )
 
 
@@ -270,9 +265,3 @@ def _by_job(
         for (job, end), term in terms
         if term is not None
     }
-
-
-def _gpus(indices: Sequence[int]) -> str:
-    shown = ", ".join(map(str, indices[:10]))
-    more = f" and {len(indices) - 10} more" if len(indices) > 10 else ""
-    return f"GPU{'s' if len(indices) > 1 else ''} {shown}{more}"

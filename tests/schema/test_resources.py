@@ -10,7 +10,7 @@ from documents import Data, instance_data, job_data
 
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance, to_json
-from rarmodel.schema.resources import common_unit
+from rarmodel.schema.base import common_unit
 
 POWER = {"name": "power_w", "capacity": 700}
 

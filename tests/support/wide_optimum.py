@@ -21,6 +21,7 @@ from rarmodel.schema import Assignment, Instance, Schedule
 from rarmodel.verifier import Run, simulate, verify
 from rarmodel.verifier.demands import placement_demands, time_demands
 from rarmodel.verifier.holding_caps import caps_kept
+from rarmodel.verifier.occupation import holds_of
 
 
 def optimum(
@@ -168,7 +169,7 @@ class _Search:
             (self._held(j, run.start, run.workers), run)
             for j, run in zip(decided, self.runs, strict=True)
         ]
-        if list(caps_kept(self.instance, held, ends)):
+        if list(caps_kept(self.instance, held, ends, holds_of(held, ends))):
             return False
         return self.promises(self._values(decided, ends))
 

@@ -93,7 +93,7 @@ class Sweeps(Drawn):
 
 _OWN = (
     *("global_batch_size", "spread", "servers", "running"),
-    *("tenant", "resources", "resources_per_gpu"),
+    *("tenant", "resources", "resources_per_gpu", "slices", "memory_gb"),
 )
 """Fields of the job whose model is trained that trials do not share: with other GPUs they might
 never run."""

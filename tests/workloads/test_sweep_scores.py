@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ TABLE = HEADER + (
 )
 
 
-def read(path: Path, text: str, **options: object) -> Imported:
+def read(path: Path, text: str, **options: Any) -> Imported:
     (path / "scores.csv").write_text(text, encoding="utf-8")
     return rarmodel.import_trace(
         path / "scores.csv", servers=2, gpus_per_server=4, seed=0, **options

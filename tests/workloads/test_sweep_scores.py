@@ -30,7 +30,8 @@ def read(path: Path, text: str, **options: Any) -> Imported:
 
 
 def test_rungs_wait_for_each_other(tmp_path: Path) -> None:
-    instance = read(tmp_path, TABLE).instance
+    instance, account = read(tmp_path, TABLE)
+    assert account.gpu_hours_recorded == 2 * (600 + 600 + 660 + 1200 + 1200 + 2400) / 3600
     assert {job.name: job.after for job in instance.jobs} == {
         **dict.fromkeys(["rung0-triala", "rung0-trialb", "rung0-trialc"], ()),
         "rung1-triala": ("rung0-triala", "rung0-trialb", "rung0-trialc"),

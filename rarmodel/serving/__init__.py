@@ -4,6 +4,7 @@ from .first import Decided, decide_replicas, simulate_beside, solve_beside, take
 from .frontier import Frontier, Point, frontier
 from .mix import Chosen, Wanted, cheapest_mix
 from .placing import Unit, broken_servers, place
+from .together import solve_together
 
 __all__ = [
     "Chosen",
@@ -19,5 +20,6 @@ __all__ = [
     "place",
     "simulate_beside",
     "solve_beside",
+    "solve_together",
     "taken_from",
 ]

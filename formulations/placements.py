@@ -98,7 +98,7 @@ def number_of_placements(scope: Scope) -> dict[str, Ways]:
             counted[j] = Ways(len(used), max(used, default=0))
             continue
         servers, ways = most, everywhere
-        if job.servers is not None or job.times is not None:
+        if job.servers is not None or job.times is not None or job.memory_gb:
             few = _servers_of(scope, job)
             servers, by_size = len(few), _ways(few, job.sizes[-1])
             ways = {size: by_size[size] for size in job.sizes}

@@ -146,6 +146,13 @@ def _is_span(value: object) -> str | None:
 _MEASURED = {**CHECKS, "contention": optional(numbers), "message_mb": optional(_is_span)}
 asked_to_calibrate = checked({**_MEASURED, "table": optional(_is_table)})
 asked_to_compare_models = checked({**_MEASURED, "table": _is_table})
-asked_to_compare_terms = checked({**CHECKS, "table": path, "test": optional(path)})
+asked_to_compare_terms = checked(
+    {
+        **CHECKS,
+        "table": path,
+        "test": optional(path),
+        "gpu_type": optional(expected("the name of a type of GPU")),
+    }
+)
 asked_for_kind = checked({"kind": optional(expected("the name of a kind of parts"))})
 asked_for_family = checked({"family": optional(expected("the name of a family"))})

@@ -73,9 +73,9 @@ SPEEDS = {DUTY.name, LATENCY.name, OVERLAP.name, NETWORK_PRESSURES.name}
 """Features that change nothing but how fast rings are on the links that they use."""
 TAKEN: dict[str, set[str]] = {
     "solve by a policy": {*SPEEDS, CARDS.name},
-    "solve by another formulation": SPEEDS,
+    "solve by another formulation": {*SPEEDS, CARDS.name},
     "audit": set(),
-    "formulate another": SPEEDS,
+    "formulate another": {*SPEEDS, CARDS.name},
 }
 """What these handle beside the paper's problem."""
 

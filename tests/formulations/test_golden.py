@@ -117,6 +117,11 @@ def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
             job |= {"resources": {"power": 0.2}, "resources_per_gpu": {"power": 0.1}}
     data["cluster"]["reservations"] = [{"server": "s2", "gpus": 2, "from": 1, "to": 3}]
     data["cluster"]["servers"][2]["intra_server_gbps"] = 2.0
+    if formulation.name == "time-indexed-compact" or (formulation.name, rule) == (
+        "rar-ddls",
+        COUNT,
+    ):
+        data["cluster"]["servers"][1]["network_cards"] = 2
     if formulation.name == "time-indexed-compact":  # In others these change only the placements.
         slow = {"forward_ms_per_sample": 100.0, "backward_ms": 300.0}
         plain = {field: others[0].pop(field) for field in slow}

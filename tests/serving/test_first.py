@@ -213,13 +213,13 @@ def test_parts_that_have_no_services_say_so() -> None:
 @pytest.mark.parametrize("seed", first(2, range(25)))
 def test_jobs_that_share_gpus_have_replicas_beside_them(seed: int, way: str) -> None:
     random = Random(seed)
-    jobs = [
-        job_data(
-            *(f"j{i}", random.choice([1, 1, 2]), random.randint(10, 60)),
-            **({} if random.random() < 0.4 else {"slices": random.choice([1, 2])}),
-        )
-        for i in range(4)
-    ]
+    jobs = []
+    for i in range(4):
+        shares: dict[str, Any] = {}
+        if random.random() < 0.6:
+            shares = {"slices": random.choice([1, 2])}
+        size, iterations = random.choice([1, 1, 2]), random.randint(10, 60)
+        jobs.append(job_data(f"j{i}", size, iterations, **shares))
     data = instance_data(*jobs, servers=(3, 3), horizon=100)
     data["cluster"]["gpu_slices"] = 4
     asked = [demand(0, 6, 50.0), demand(6, 12, random.choice([50.0, 100.0, 140.0]))]

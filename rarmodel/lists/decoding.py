@@ -26,8 +26,8 @@ from rarmodel.engine.modes import mode_of
 
 from .commitments import keeps_commitments, projected, save, watch
 from .free_gpus import free_all, set_idle, total_free
-from .instance_arrays import InstanceArrays
 from .gpu_decoding import decode_on_gpus
+from .instance_arrays import InstanceArrays
 from .partial_schedule import DEADLINES, ENDS_KNOWN, STOPPED, STUCK, PartialSchedule
 from .placement import holdings, place, ring_size, use_supplies
 from .placement_options import ANY_ALONE, FEWEST_ALONE

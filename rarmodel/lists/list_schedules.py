@@ -106,5 +106,8 @@ class ListSchedules:
                 held += workers
             assignments.append(Assignment(job=job.name, start=int(partial.starts[j]), gpus=own))
         return Schedule(
-            schema_version=1, instance=self.instance.name, method=method, assignments=tuple(assignments)
+            schema_version=1,
+            instance=self.instance.name,
+            method=method,
+            assignments=tuple(assignments),
         )

@@ -22,7 +22,7 @@ from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.methods import Attempt, Turns
 from rarmodel.methods.stopping import Criteria, Progress
 from rarmodel.model import unhandled
-from rarmodel.model.features import UNINTERRUPTED, BY_DUTY
+from rarmodel.model.features import BY_DUTY, UNINTERRUPTED
 from rarmodel.model.interruptions import in_one_piece
 from rarmodel.model.objectives import MAKESPAN
 from rarmodel.proof.sum_search import SumSearch, sum_search

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel.bounds import ValueBound, certified, objective_bounds, slow_bounds, tightened
 from rarmodel.bounds.arguments import counted, in_file, value_below
-from rarmodel.checker import Checked, digest
+from rarmodel.checker import KNOWN, Checked, digest
 from rarmodel.checker import check as _check
 from rarmodel.errors import RarmodelError, UsageError
 from rarmodel.files import check_writable, parse_record, read_record, to_json, write_text
+from rarmodel.model import unhandled
 from rarmodel.model.objectives import MAKESPAN, Objective, Value
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Argument, BoundClaim, Certificate, Refuted
@@ -61,7 +62,7 @@ def certificate(
         If the instance is malformed, or the file cannot be written.
     UsageError
         If the result has no bound, or is of another horizon, or its formulation adds constraints:
-        then bounds hold only with these.
+        then bounds hold only with these. Or if the checker does not know what the instance uses.
     """
     if output is not None:
         check_writable(output)
@@ -76,6 +77,8 @@ def certificate(
             f"no certificate: the result is not of the time of {problem.name!r}; if it was solved "
             "with a horizon, write this as time.horizon into the instance"
         )
+    if why := unhandled(problem, KNOWN, "the checker of certificates"):
+        raise UsageError(why)
     claims = [
         claim
         for one, bound, at_most in _bounds_of(result)

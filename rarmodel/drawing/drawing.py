@@ -14,11 +14,13 @@ from functools import cached_property
 from math import inf
 
 from rarmodel.model import horizon_of, topology
+from rarmodel.model.gpu_sharing import part_held, shares_gpus
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import AnyAssignment, Held, Instance, Job, Schedule
 from rarmodel.verifier import Report, Run, run_of, simulate
 
 from .reserved import Away, Hold, away_areas, blocks
+from .slice_lanes import Lane, Stay, slice_lanes
 from .steps import Steps, steps_of
 
 
@@ -36,12 +38,15 @@ class Bar:
         Lowest index of the GPUs on the server.
     gpus
         Number of GPUs.
+    lane
+        Which slices of the GPU, if the job takes some and not all of it; then it is one GPU.
     """
 
     run: int
     server: int
     first: int
     gpus: int
+    lane: Lane | None = None
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,12 @@ class Drawing:
     links
         Rings on every link of the cluster.
     held
-        GPUs held on every server. In a schedule that breaks (2) this can exceed the server's GPUs.
+        Parts of GPUs held on every server. In a schedule that breaks (2) this can exceed the
+        server's GPUs.
     away
         Blocks of GPUs that are shown as reserved.
+    parts
+        Parts that a GPU has: 1 where jobs share none.
     """
 
     label: str
@@ -145,6 +153,7 @@ class Drawing:
     links: tuple[LinkRings, ...]
     held: tuple[Steps, ...]
     away: tuple[Away, ...] = ()
+    parts: int = 1
 
     @cached_property
     def end(self) -> int:
@@ -203,6 +212,15 @@ class Drawing:
         top = (server if large else self.offsets[server]) + first / unit
         return top, top + gpus / unit
 
+    def edges_of(self, bar: Bar, *, large: bool) -> tuple[float, float]:
+        """The upper and lower edge of a bar in a chart; parameters as `rows_of`."""
+        top, bottom = self.rows_of(bar.server, bar.first, bar.gpus, large=large)
+        if bar.lane is None:
+            return top, bottom
+        slice_height = (bottom - top) / bar.lane.of
+        top += bar.lane.first * slice_height
+        return top, top + bar.lane.slices * slice_height
+
     @cached_property
     def most_rings(self) -> int:
         """The most rings that ever share a link."""
@@ -228,7 +246,7 @@ class Drawing:
 
     @cached_property
     def held_in_all(self) -> Steps:
-        """GPUs held in the whole cluster."""
+        """Parts of GPUs held in the whole cluster."""
         return steps_of(
             (slot, after - before)
             for steps in self.held
@@ -242,7 +260,7 @@ class Drawing:
         """Share of the cluster's GPU slots up to the makespan that jobs hold."""
         if not self.report.makespan:
             return None
-        slots = self.instance.cluster.total_gpus * self.report.makespan
+        slots = self.instance.cluster.total_gpus * self.parts * self.report.makespan
         return self.held_in_all.integral(self.report.makespan) / slots
 
     def shown_until(self, run: Drawn, end: int) -> float:
@@ -278,7 +296,7 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
     known = [_runs(instance, indices, jobs, a) for a in schedule.assignments]
     carried_out = [run for each in known for run in each]
     ends = _ends(instance, schedule, report, known)
-    tree = topology(cluster)
+    tree, parts = topology(cluster), cluster.parts if shares_gpus(instance) else 1
     links_of = [tree.links_used(run.workers) if run else () for run in carried_out]
     on_link: dict[int, list[tuple[int, int]]] = defaultdict(list)
     on_server: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -288,7 +306,14 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
         up = run.start + run.restore
         for changes, begin, amount in (
             *((on_link[link], up, 1) for link in links if end is None or end > up),
-            *((on_server[server], run.start, count) for server, count in run.workers.items()),
+            *(
+                (
+                    on_server[server],
+                    run.start,
+                    count * _held(instance, run.job, server, parts),
+                )
+                for server, count in run.workers.items()
+            ),
         ):
             changes.append((begin, amount))
             if end is not None:
@@ -296,6 +321,7 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
     rings = [steps_of(on_link[link]) for link in range(len(tree.links))]
     runs = []
     bars = []
+    stays, of_stays = list[Stay](), list[int]()
     holds: dict[int, list[Hold]] = defaultdict(list)
     for i, (name, number, segment) in enumerate(segments):
         there = {indices[name]: gpus for name, gpus in segment.gpus.items() if name in indices}
@@ -320,13 +346,21 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
                 segment=number,
             )
         )
-        bars += [
-            Bar(i, server, first, count)
-            for server, gpus in drawable.items()
-            for first, count in blocks(gpus)
-        ]
+        for server, gpus in drawable.items():
+            job = jobs.get(name)
+            leaves = segment.start if run is None else inf if until is None else until
+            stays.append(Stay(job, server, gpus, segment.start, leaves))
+            of_stays.append(i)
         for server, gpus in drawable.items() if run else ():
             holds[server].append(Hold(segment.start, inf if until is None else until, gpus))
+    lanes = slice_lanes(instance, stays)
+    for k, (i, stay) in enumerate(zip(of_stays, stays, strict=True)):
+        if stay.job is None or stay.job.slices is None:
+            bars += [Bar(i, stay.server, *block) for block in blocks(stay.gpus)]
+        else:
+            bars += [
+                Bar(i, stay.server, gpu, 1, lane) for gpu in stay.gpus for lane in lanes[k, gpu]
+            ]
     return Drawing(
         label=label or schedule.method,
         instance=instance,
@@ -340,7 +374,13 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
         ),
         held=tuple(steps_of(on_server[server]) for server in range(len(cluster.servers))),
         away=away_areas(instance, holds),
+        parts=parts,
     )
+
+
+def _held(instance: Instance, job: Job, server: int, parts: int) -> int:
+    """Parts of a GPU that a worker holds."""
+    return parts if job.slices is None else int(part_held(instance, job, server) * parts)
 
 
 def _size(job: Job | None, held: Held) -> int | None:

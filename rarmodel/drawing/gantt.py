@@ -15,6 +15,7 @@ import numpy as np
 from rarmodel.counting import counted
 from rarmodel.errors import one_line
 from rarmodel.model import job_extremes
+from rarmodel.model.gpu_sharing import shares_gpus
 
 from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, ink_on
 from .gantt_marks import jobs_moments, length_lines, parts_of_bars
@@ -43,9 +44,13 @@ Layers = list[alt.Chart]
 
 
 def gantt_height(shown: Shown, highest: float) -> int:
-    """Height of the frame in pixels: rows of limited height, and a limited total."""
+    """Height of the frame in pixels: rows of limited height, and a limited total.
+
+    GPUs of which jobs take slices have rows of twice the height.
+    """
     cluster = shown.instance.cluster
     count = len(cluster.servers) if shown.large else cluster.total_gpus
+    count *= 1 + shares_gpus(shown.instance)
     return round(min(max(count * 2, min(count * 26, 300), 72), highest))
 
 
@@ -117,7 +122,18 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
     least = [extreme.least_slots for extreme in job_extremes(shown.instance)]
     names = (
         *("schedule", "job", "slot", "until", "end", "top", "bottom", "server", "first", "held"),
-        *("size", "servers", "rings", "least", "kind", "shade", "edge", "asked", "tenant"),
+        *(
+            "size",
+            "servers",
+            "rings",
+            "least",
+            "kind",
+            "shade",
+            "edge",
+            "asked",
+            "tenant",
+            "slices",
+        ),
     )
     found: dict[str, list[Any]] = {name: [] for name in names}
     for i, (drawing, end) in enumerate(zip(shown.drawings, shown.ends, strict=True)):
@@ -126,7 +142,8 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
             run = drawing.runs[bar.run]
             number = drawing.numbers[run.job]
             known = number < len(least)
-            top, bottom = drawing.rows_of(bar.server, bar.first, bar.gpus, large=shown.large)
+            top, bottom = drawing.edges_of(bar, large=shown.large)
+            lane = bar.lane
             row = (
                 *(i, run.job, run.start, drawing.shown_until(run, end)),
                 run.end if run.end is not None or run.carried_out else "",
@@ -137,6 +154,7 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
                 2 if run.faulty else int(run.spread),
                 asked[bar.run],
                 (shown.instance.jobs[number].tenant or "") if known else "",
+                f", {lane.slices} of {counted(lane.of, 'slice')}" if lane else "",
             )
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
@@ -144,6 +162,8 @@ def _bars(shown: Shown) -> dict[str, list[Any]]:
         del found["asked"]
     if not any(found["tenant"]):
         del found["tenant"]
+    if not any(found["slices"]):
+        del found["slices"]
     return found
 
 
@@ -242,6 +262,7 @@ def _told(shown: Shown) -> dict[str, str]:
     time = shown.time
     gpus = "(datum.held == 1 ? 'GPU ' + datum.first : 'GPUs ' + datum.first + ' to ' + "
     ring = f"datum.size ? {counted_expression('datum.size', 'GPU')} : 'unknown size'"
+    slices = " + datum.slices" if shares_gpus(shown.instance) else ""
     start, end = "format(datum.slot, ',d')", "format(datum.end, ',d')"
     takes = "datum.end - datum.slot"
     alone = "(datum.least === null ? '' : '; alone at least ' + format(datum.least, ',d'))"
@@ -250,7 +271,7 @@ def _told(shown: Shown) -> dict[str, str]:
     return {
         "told": "datum.job + (datum.edge == 2 ? ' (breaks a constraint)' : '')",
         "ring": f"({ring}) + ' on ' + {counted_expression('datum.servers', 'server')}",
-        "here": f"datum.names[datum.server] + ', ' + {gpus}(datum.first + datum.held - 1))",
+        "here": f"datum.names[datum.server] + ', ' + {gpus}(datum.first + datum.held - 1)){slices}",
         "slots": (
             f"datum.end === null ? 'from ' + {start} + ', never complete' : "
             f"datum.end === '' ? 'from ' + {start} + '; cannot be carried out' : "

@@ -49,7 +49,7 @@ def parts_of_bars(view: View) -> list[alt.Chart]:
         ]
         for part, k, begin, until in parts:
             bar = drawing.bars[k]
-            top, bottom = drawing.rows_of(bar.server, bar.first, bar.gpus, large=shown.large)
+            top, bottom = drawing.edges_of(bar, large=shown.large)
             row = (i, begin, until, top, bottom, part, OPACITIES[part])
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
@@ -89,7 +89,8 @@ def jobs_moments(view: View) -> list[alt.Chart]:
             for one in moments_of(drawing):
                 if one.run in first and one.kind in labels:
                     bar = first[one.run]
-                    row = drawing.offsets[bar.server] + bar.first + bar.gpus - 0.22
+                    top, bottom = drawing.edges_of(bar, large=False)
+                    row = bottom - 0.22 * min(1, bottom - top)
                     waits = one.kind == RELEASE and one.slot < drawing.runs[one.run].start
                     start = drawing.runs[one.run].start if waits else None
                     marks.append((i, one.slot, row, labels[one.kind], start))

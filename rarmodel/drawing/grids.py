@@ -63,7 +63,7 @@ def utilisation_grid(
     servers = drawing.instance.cluster.servers
     edges = time_bins(end, bins)
     held = np.array([steps.means(edges) for steps in drawing.held])
-    gpus = np.array([server.gpus for server in servers], float)
+    gpus = np.array([server.gpus * drawing.parts for server in servers], float)
     names, per_row, firsts = _rows([server.name for server in servers], rows)
     total = np.add.reduceat(held, firsts) / np.add.reduceat(gpus, firsts)[:, None]
     return Grid(names, per_row, len(servers), edges, total)
@@ -83,7 +83,7 @@ def busy_parts(drawing: Drawing, end: int, bins: int = 2 * MAX_BINS) -> tuple[Fl
     The result has every change if there are few; otherwise means of bins.
     """
     steps = drawing.held_in_all
-    gpus = drawing.instance.cluster.total_gpus
+    gpus = drawing.instance.cluster.total_gpus * drawing.parts
     if len(steps.slots) <= bins:
         slots, values = (*steps.slots, end), (*steps.values, *(steps.values[-1:] or (0,)))
         if slots[0] > 0:

@@ -13,11 +13,13 @@ from sharing_instances import random_sharing
 from wide_instances import FEATURES, OBJECTIVES
 
 from rarmodel.bounds import bounds, certified, impossible, objective_bounds
+from rarmodel.checker import check, digest
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.features import PREEMPTION, SHARED_GPUS
 from rarmodel.model.objectives import Value, objective
 from rarmodel.schema import Instance
+from rarmodel.schema.certificate import BoundClaim, Certificate, EachJob
 
 MOST = 1_500
 """Schedules of an instance that are looked at."""
@@ -121,8 +123,16 @@ def test_what_counts_whole_gpus_says_nothing() -> None:
     assert {"area", "longest job", "cheapest placements", "fewest links"}.isdisjoint(of_whole)
 
 
-def test_no_certificate_is_made() -> None:
+def test_no_certificate_is_made_or_checked() -> None:
     instance = instance_of(job_data("a", slices=1), gpu_slices=2)
     aim = objective("makespan")
     for bound in objective_bounds(instance, aim):
         assert certified(instance, aim, bound) is None
+    alone = EachJob(kind="each-job", least={"a": 1})
+    claim = BoundClaim(objective="makespan", value=1, bound="each job alone", argument=alone)
+    written = Certificate(
+        schema_version=1, instance="example", instance_sha256=digest(instance), claims=(claim,)
+    )
+    (finding,) = check(instance, written).findings
+    assert finding.outcome == "not checked"
+    assert finding.message.endswith("the checker does not know shared GPUs")

@@ -252,3 +252,24 @@ def test_empty_schedule_has_nothing_but_an_axis() -> None:
     assert drawing.bars == ()
     assert drawing.end == 1
     assert drawing.utilisation is None
+
+
+def test_jobs_that_share_a_gpu_have_lanes_of_its_slices() -> None:
+    parts = {"a": (1, 20), "b": (2, 40), "c": (1, 20), "d": (2, 20)}
+    jobs = [
+        job_data(name, slices=slices, iterations=iterations, sensitivity=0)
+        for name, (slices, iterations) in parts.items()
+    ]
+    data = instance_data(*jobs)
+    data["cluster"]["gpu_slices"] = 4
+    # d takes the slices that a and c leave, on both sides of b.
+    starts = {"a": 0, "b": 0, "c": 0, "d": 2}
+    placed = [assignment_data(name, start, s0=[0]) for name, start in starts.items()]
+    drawing = drawing_of(parse_instance(data), schedule_of(*placed))
+    assert drawing.report.feasible
+    lanes = [(bar.run, bar.lane and bar.lane[:2]) for bar in drawing.bars]
+    assert lanes == [(0, (0, 1)), (1, (1, 2)), (2, (3, 1)), (3, (0, 1)), (3, (3, 1))]
+    assert drawing.edges_of(drawing.bars[1], large=False) == (0.25, 0.75)
+    assert drawing.parts == 4
+    assert [at(drawing.held_in_all, slot) for slot in (0, 1, 2, 3, 4)] == [4, 4, 4, 4, 0]
+    assert drawing.utilisation == 16 / (4 * 4 * 4)

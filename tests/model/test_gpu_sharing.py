@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import pytest
 from depth import first
@@ -50,7 +51,7 @@ def test_classes_say_what_pairs_say(seed: int) -> None:
     assert found.columns <= len({(job.kind, job.sensitivity) for job in jobs})
 
 
-def job(name: str, **fields: object) -> Job:
+def job(name: str, **fields: Any) -> Job:
     return Job.model_validate(job_data(name, **fields))
 
 
@@ -74,7 +75,7 @@ def test_the_greatest_load_is_a_whole_float() -> None:
     assert float(64 * worst) == 64 * worst
 
 
-def sliced(*jobs: dict[str, object], **cluster: object) -> Instance:
+def sliced(*jobs: dict[str, Any], **cluster: Any) -> Instance:
     data = instance_data(*(job_data(f"j{i}") | one for i, one in enumerate(jobs)))
     data["cluster"] |= cluster
     return parse_instance(data)
@@ -101,7 +102,7 @@ def test_servers_without_slices_or_memory_for_it_are_not_allowed() -> None:
         {"name": "s1", "gpus": 1, "gpu_memory_gb": 10},
         {"name": "s2", "gpus": 1},
     ]
-    both = {"slices": 3, "memory_gb": 10.5}
+    both: dict[str, Any] = {"slices": 3, "memory_gb": 10.5}
     instance = sliced(both, {"slices": 3}, {"memory_gb": 10.5}, servers=servers, gpu_slices=4)
     assert [set(one) for one in allowed_servers(instance)] == [{2}, {1, 2}, {0, 2}]
     assert {option.allowed for option in lone_options(instance)[0]} == {frozenset({2})}
@@ -143,7 +144,11 @@ def test_without_slices_nothing_is_shared(seed: int) -> None:
 
 
 def test_running_jobs_on_one_gpu_have_time_to_end_without_a_horizon() -> None:
-    run = {"slices": 1, "iterations": 40, "running": {"gpus": {"s0": [0]}, "iterations_done": 0}}
+    run: dict[str, Any] = {
+        "slices": 1,
+        "iterations": 40,
+        "running": {"gpus": {"s0": [0]}, "iterations_done": 0},
+    }
     data = instance_data(*(job_data(f"j{i}", **run) for i in range(2)))
     data["cluster"]["gpu_slices"] = 2
     del data["time"]["horizon"]

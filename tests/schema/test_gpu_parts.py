@@ -89,8 +89,8 @@ def test_a_pair_is_given_once_but_may_be_given_the_other_way_round() -> None:
     found["colocation"] = [{"kind": k, "beside": b, "slowdown": 2} for k, b in pairs]
     assert refused(found) == [
         (
-            "colocation[3]: 'a' beside 'b' once more; entry [0] gives this pair, and each pair may be "
-            "given once"
+            "colocation[3]: 'a' beside 'b' once more; entry [0] gives this pair, and each pair "
+            "may be given once"
         )
     ]
     found["colocation"].pop()
@@ -108,8 +108,8 @@ def test_a_job_that_no_gpu_has_slices_or_memory_for_is_a_line() -> None:
             "(gpu_slices)"
         ),
         (
-            "jobs[1].memory_gb: 80.5 GB; the GPUs of the servers that the job may use have 80 at most "
-            "(gpu_memory_gb)"
+            "jobs[1].memory_gb: 80.5 GB; the GPUs of the servers that the job may use have 80 at "
+            "most (gpu_memory_gb)"
         ),
         (
             "jobs[2].slices: 4 slices; the GPUs of the servers that the job may use have 1 at most "
@@ -122,8 +122,8 @@ def test_a_ring_with_too_few_gpus_of_enough_slices_is_a_line() -> None:
     found = data({"slices": 2, "gpus": 3}, servers=[{"gpu_slices": 2}])
     assert refused(found) == [
         (
-            "jobs[0].gpus: job 'j0' asks for 3 GPUs; the servers that it may use, with 2 GPUs, have "
-            "no room for it"
+            "jobs[0].gpus: job 'j0' asks for 3 GPUs; the servers that it may use, with 2 GPUs, "
+            "have no room for it"
         )
     ]
 
@@ -135,8 +135,8 @@ def test_running_jobs_conflict_where_slices_or_memory_are_exceeded() -> None:
     less = data(running(0) | part, running(0) | part, gpu_slices=4, gpu_memory_gb=59.9)
     assert refused(less) == [
         (
-            "jobs[1].running.gpus: GPU 0 of 's0'; running jobs need 60 GB of its memory, and it has "
-            "59.9"
+            "jobs[1].running.gpus: GPU 0 of 's0'; running jobs need 60 GB of its memory, and it "
+            "has 59.9"
         )
     ]
     fewer = data(running(0) | part, running(0) | part, gpu_slices=3)
@@ -160,8 +160,8 @@ def test_a_running_job_is_on_gpus_that_hold_it() -> None:
     )
     assert refused(found) == [
         (
-            "jobs[0].running.gpus: 's0'; its GPUs have 1 slice (gpu_slices), and a worker of the job "
-            "takes 2"
+            "jobs[0].running.gpus: 's0'; its GPUs have 1 slice (gpu_slices), and a worker of the "
+            "job takes 2"
         )
     ]
 
@@ -170,8 +170,8 @@ def test_memory_is_added_in_whole_numbers() -> None:
     found = data({"memory_gb": 1e-20}, {"memory_gb": 1e3})
     assert refused(found) == [
         (
-            "jobs[0].memory_gb: 1e-20, beside what other jobs need; the greatest need must be below "
-            "2^47 times the greatest number of which each is a multiple, 1e-20"
+            "jobs[0].memory_gb: 1e-20, beside what other jobs need; the greatest need must be "
+            "below 2^47 times the greatest number of which each is a multiple, 1e-20"
         )
     ]
 

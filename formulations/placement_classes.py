@@ -82,7 +82,8 @@ def number_of_classes(scope: Scope) -> dict[str, Ways]:
     for name, job in scope.jobs.items():
         kind: object = name
         if not scope.allowed and job.running is None:
-            kind = job.sizes, job.servers, job.spread, _types(job), name in _free(scope)
+            place = job.servers, job.spread, job.memory_gb, _types(job)
+            kind = job.sizes, place, name in _free(scope)
         if kind not in known:
             known[kind] = _counted(scope, name)
         counted[name] = known[kind]

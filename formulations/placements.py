@@ -94,7 +94,7 @@ def number_of_placements(scope: Scope) -> dict[str, Ways]:
             counted[j] = Ways(len(used), max(used, default=0))
             continue
         servers, ways = most, everywhere
-        if job.servers is not None or job.times is not None:
+        if job.servers is not None or job.times is not None or job.memory_gb:
             few = _servers_of(scope, job)
             servers, by_size = len(few), _ways(few, job.sizes[-1])
             ways = {size: by_size[size] for size in job.sizes}
@@ -156,7 +156,8 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
                     options[name][OWN] = own
             if not may_stop(scope.instance, job):
                 continue
-        alike = job.sizes, job.servers, job.spread, job.times and tuple(job.times)
+        place = job.servers, job.spread, job.memory_gb
+        alike = job.sizes, place, job.times and tuple(job.times)
         common = not scope.allowed and (scope.interrupted or job.running is None)
         ways = shared.get(alike) if common else None
         if ways is None:

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 from rarmodel.model.features import (
     BY_DUTY,
     CAPS,
+    GPU_MEMORY,
     OBJECTIVES,
     OVERLAP,
     RUNNING_JOBS,
@@ -130,6 +131,12 @@ RAR_DDLS = Formulation.composed(
         WINDOWS
         | CAPS
         | (BY_DUTY - {OVERLAP.name})  # Its (8) is a sum.
-        | {SERVER_LISTS.name, RUNNING_JOBS.name, SERVER_RATES.name, OBJECTIVES.name}
+        | {
+            SERVER_LISTS.name,
+            RUNNING_JOBS.name,
+            SERVER_RATES.name,
+            GPU_MEMORY.name,
+            OBJECTIVES.name,
+        }
     ),
 )

@@ -48,7 +48,7 @@ KNOWN = frozenset(
         *("releases", "deadlines", "dependencies"),
         *("server lists", "spreads", "levels", "ring sizes", "GPU types", "running jobs"),
         *("rates within servers", "reservations", "quotas", "resources", "contention by duty"),
-        *("network pressures", "latency", "overlap", "network cards", "preemption"),
+        *("network pressures", "latency", "overlap", "network cards", "GPU memory", "preemption"),
     )
 )
 """Features of instances that this file knows. Some of them only rule out schedules."""

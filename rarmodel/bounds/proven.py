@@ -13,7 +13,7 @@ from rarmodel.counting import counted, nouns
 from rarmodel.errors import VerificationError, listed
 from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
-from rarmodel.model.features import SHARING, used
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Argument, EachJob, GpuPrices, LastJob
@@ -323,9 +323,9 @@ def certified(instance: Instance, objective: Objective, bound: ValueBound) -> Ar
     """What proves a bound, in numbers that another program can check; None if nothing does.
 
     The bound of this name is asked first, then the others that prove as much. The checker does not
-    know GPUs that jobs share, or their memory.
+    know GPUs that jobs share.
     """
-    if not SHARING.isdisjoint(used(instance)):
+    if shares_gpus(instance):
         return None
     if bound.name == EARLIEST and not objective.of_completions:
         return of_each_job(instance, {})

@@ -162,7 +162,7 @@ WINDOWS = frozenset({RELEASES.name, DEADLINES.name, DEPENDENCIES.name})
 PLACES = frozenset(
     {
         *(SERVER_LISTS.name, SPREADS.name, LEVELS.name, RING_SIZES.name, GPU_TYPES.name),
-        *(RUNNING_JOBS.name, SERVER_RATES.name, CARDS.name),
+        *(RUNNING_JOBS.name, SERVER_RATES.name, CARDS.name, GPU_MEMORY.name),
     }
 )
 """Where they may run, and how fast they are there."""
@@ -170,14 +170,14 @@ CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
 
 SHARING = frozenset({SHARED_GPUS.name, GPU_MEMORY.name})
-"""What jobs take of GPUs that they do not have alone."""
+"""What jobs take of GPUs. Where they have these alone, memory only limits which they may use."""
 
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
 """All of jobs that have their GPUs alone and are not interrupted."""
 UNINTERRUPTED = ALL_BUT_PREEMPTION | SHARING
 """All of jobs that are not interrupted."""
 ALL = frozenset(feature.name for feature in FEATURES)
-ALONE_ON_GPUS = ALL - SHARING
+ALONE_ON_GPUS = ALL - {SHARED_GPUS.name}
 """All of jobs that have their GPUs alone."""
 
 

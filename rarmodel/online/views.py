@@ -134,7 +134,8 @@ class Views:
                 names[server.gpu_type].append(server.name)
                 there[server.gpu_type] += int(self._capacity[s])
         found = {}
-        plain = job.servers is None and job.spread is None and not jobs.stalls[k]
+        limited = job.servers is not None or job.spread is not None or job.memory_gb
+        plain = not (limited or jobs.stalls[k])
         for kind, some in names.items():
             found[kind] = 0
             if size > there[kind]:

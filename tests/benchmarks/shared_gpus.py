@@ -92,9 +92,9 @@ def speed() -> None:
     instance = load_instance("paper-160")
     engine, lists = Engine(instance), ListSchedules(instance)
     for policy in (sjf_bco, random_placement):
-        schedule = run_policy(instance, policy).schedule
-        assert schedule is not None
-        starts, places = decisions(instance, schedule)
+        found = run_policy(instance, policy)
+        assert found is not None
+        starts, places = decisions(instance, found.schedule)
         known = [microseconds(lambda: engine.evaluate(starts, places), 300) for _ in range(5)]  # noqa: B023
         print(f"evaluate, {policy.name}: {median(known):.2f} µs")
     order = np.arange(len(instance.jobs))

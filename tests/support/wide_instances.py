@@ -21,6 +21,7 @@ from rarmodel.model.features import (
     DEADLINES,
     DEPENDENCIES,
     DUTY,
+    GPU_MEMORY,
     GPU_TYPES,
     LATENCY,
     LEVELS,
@@ -49,7 +50,7 @@ OBJECTIVES = (
 WIDE = (
     *(RELEASES, DEADLINES, DEPENDENCIES, SERVER_LISTS, SPREADS, RING_SIZES, GPU_TYPES),
     *(RUNNING_JOBS, SERVER_RATES, RESERVATIONS, QUOTAS, DUTY, LEVELS, RESOURCES),
-    *(LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES),
+    *(LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES, GPU_MEMORY),
 )
 """All features with which `search` makes schedules, but objectives."""
 FEATURES = tuple(feature.name for feature in WIDE)
@@ -143,6 +144,14 @@ def with_terms(random: Random, data: dict[str, Any], features: Collection[str]) 
     if CARDS.name in features:
         for server in data["cluster"]["servers"]:
             server["network_cards"] = random.choice([1, 2, 2, 3, 4, 8])
+    if GPU_MEMORY.name in features:
+        data["cluster"]["gpu_memory_gb"] = 40
+        for server in data["cluster"]["servers"]:
+            if random.random() < 0.5:
+                server["gpu_memory_gb"] = random.choice([16, 24.5, 80])
+        for job in data["jobs"]:
+            if random.random() < 0.7:
+                job["memory_gb"] = random.choice([0, 8, 16, 24.5, 40])
 
 
 def _capacity(random: Random) -> Any:

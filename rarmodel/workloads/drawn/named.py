@@ -13,6 +13,7 @@ from rarmodel.schema.problems import problems_of, show
 
 from .cluster_state import Quotas, Reservations, Resources, RunningJobs
 from .feature import Drawn
+from .gpu_parts import GpuMemory, SharedGpus
 from .network_pressures import NetworkPressures
 from .network_terms import Latency, NetworkCards, Overlap
 from .places import GpuTypes, RingSizes, ServerLists, ServerRates, Spreads
@@ -25,7 +26,7 @@ KNOWN: Mapping[str, type[Drawn]] = {
     kind.name: kind
     for kind in (
         *(GpuTypes, ServerRates, Latency, Overlap, NetworkCards),
-        NetworkPressures,
+        *(NetworkPressures, GpuMemory, SharedGpus),
         *(ServerLists, RingSizes, Spreads, Levels, Quotas, Resources),
         *(
             RunningJobs,

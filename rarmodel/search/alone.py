@@ -11,7 +11,7 @@ from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.lone import allowed_servers
 from rarmodel.schema import Instance
 
-BEFORE, UNTIL = 0.1, 0.3
+BEFORE, UNTIL = 0.1, 0.2
 """Shares of the time after which it is looked for, and after which the search goes on with all."""
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rarmodel.model import timing
-from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.link_shares import best_share, sensitivities, sensitivity_classes
 from rarmodel.model.plain_paces import columns
 from rarmodel.model.sharing_rule import pressure_of, pressure_units, sharing_rule
@@ -213,9 +212,7 @@ def arrays_of(instance: Instance) -> Arrays:
     tree = topology(instance.cluster)
     cluster, contention = instance.cluster, instance.contention
     wide = sum(job.sizes[-1] > 1 for job in instance.jobs)
-    # Each ring on a link has a worker on both sides; of a GPU there are so many at most.
-    per_gpu = max(map(cluster.slices_of, cluster.servers)) if shares_gpus(instance) else 1
-    most_rings = [min(most * per_gpu, wide) for most in tree.most_rings]
+    most_rings = [min(most, wide) for most in tree.most_rings]
     shared: dict[tuple[float, int], list[float]] = {}
     for link, most in zip(tree.links, most_rings, strict=True):
         if (link.gbps, most) not in shared:

@@ -14,7 +14,7 @@ from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.engine import Engine, placements_of
+from rarmodel.engine import NEVER, Engine, arrays_of, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
@@ -32,6 +32,7 @@ from rarmodel.packing.buddy_blocks import new_blocks, pack_blocks
 from rarmodel.packing.server_annealing import anneal_servers
 from rarmodel.packing.server_orders import rings_alone, settle
 from rarmodel.packing.set_tempering import temper
+from rarmodel.proof.enumeration import enumeration_of
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
@@ -87,6 +88,8 @@ class Search(registry.Part):
             OrderSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
             if sums := sum_search(part):
                 sums.search(MOST_SUM, 1, lambda: False)
+            if enumeration := enumeration_of(part, arrays_of(part)):
+                enumeration.step(NEVER, 0)
 
     def _prepare_plain(self, part: Instance) -> None:
         """The same for the plain problem, where there is more."""

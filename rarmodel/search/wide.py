@@ -17,6 +17,7 @@ from rarmodel.bounds import (
     with_aim,
     with_makespan,
 )
+from rarmodel.engine import NEVER, arrays_of
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.methods import Attempt, Turns
@@ -25,6 +26,8 @@ from rarmodel.model import unhandled
 from rarmodel.model.features import BY_DUTY, UNINTERRUPTED
 from rarmodel.model.interruptions import in_one_piece
 from rarmodel.model.objectives import MAKESPAN
+from rarmodel.packing.solution import solution_of_plan
+from rarmodel.proof.enumeration import Enumeration, enumeration_of
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
@@ -148,7 +151,7 @@ class WideSession:
     @property
     def closable(self) -> bool:
         """Whether the gap may be closed, by a proof."""
-        return self._sums is not None
+        return self._sums is not None or self._enumeration is not None
 
     @property
     def ready(self) -> bool:
@@ -159,7 +162,19 @@ class WideSession:
         """Look for better schedules until there is none; return why that ended."""
         if self._sums is not None:
             self.learn(Attempt(None, "", aim=prove_sum(self._search, self._sums, deadline)))
+        elif self._enumeration is not None:
+            self._enumerate(self._enumeration, deadline)
         return self.over(deadline) or TIME_LIMIT
+
+    def _enumerate(self, enumeration: Enumeration, deadline: float) -> None:
+        """Try all schedules, for a shorter one or a higher bound, until they meet."""
+        while not enumeration.over and not self.over(deadline):
+            makespan = NEVER if self._search.best.schedule is None else int(self.values[0])
+            plan, bound = enumeration.step(makespan, self.bound.slots)
+            if plan is not None:
+                solution = solution_of_plan(self.instance, plan)
+                self.take(solution.schedule(self.instance, self._search.method))
+            self.raise_bound(bound)
 
     def over(self, deadline: float) -> str:
         """The reason to stop, also by the criteria of the user; empty if there is none."""
@@ -198,6 +213,11 @@ class WideSession:
     def _sums(self) -> SumSearch | None:
         """The depth-first search behind a proof; None if the instance is none for it."""
         return sum_search(self.instance)
+
+    @cached_property
+    def _enumeration(self) -> Enumeration | None:
+        """The enumeration of all schedules; None if the instance is none for it."""
+        return enumeration_of(self.instance, arrays_of(self.instance))
 
     @property
     def _least(self) -> list[float]:

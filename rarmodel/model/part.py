@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from rarmodel.schema import Cluster, Instance, Job, Link, Server, StarNetwork
 
 MOST_SERVERS = 64
-"""Servers of each type that a part keeps, the largest, or as many as its jobs need."""
+"""Servers of each kind that a part keeps, the largest, or as many as its jobs need."""
 MOST_GPUS = 64
 """GPUs that each of them keeps, or as many as one of its jobs can hold there."""
 
@@ -60,7 +60,10 @@ def part_of(instance: Instance, jobs: int = 1) -> Instance:
 
 
 def _kept(servers: Sequence[Server], jobs: Sequence[Job]) -> list[Server]:
-    """The largest servers of each type, those that a job names, and enough for each job."""
+    """The largest servers of each kind, those that a job names, and enough for each job.
+
+    Of one kind are those of one type of GPU, divided alike, with the same memory.
+    """
     named = {name for job in jobs for name in (job.servers or ())}
     named |= {name for job in jobs for name in (job.running.gpus if job.running else ())}
     least = max(job.spread.min_servers if job.spread else 1 for job in jobs)

@@ -20,6 +20,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
+from rarmodel.model.gpu_sharing import part_held
 from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_of
 
 from .component import Component
@@ -89,7 +90,7 @@ def aim_of(scope: Scope, place: int) -> Aim:
     instance = scope.instance
     one = objectives_of(instance)[place]
     if not one.of_completions:
-        numbers = [*one.prices_of(instance), *one.link_weights_of(instance)]
+        numbers = [*_prices(scope, one).values(), *one.link_weights_of(instance)]
         return Aim(one, {}, 0, _unit(numbers))
     terms = dict(zip(scope.jobs, one.terms(instance), strict=True))
     counting = {j: term for j, term in terms.items() if term is not None}
@@ -129,21 +130,23 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     term_j = term_j(e) + Σ_{t ≥ e} (term_j(t+1) − term_j(t))·(1 − ended_jt)     e the first end
     greatest = Σ_i (1 − within_i)      within_i ≤ within_(i+1)
     within_i ≤ ended_jt                t the last slot with term_j(t) ≤ v_i
-    cost = Σ_jst price_s·held_jst
+    cost = Σ_jst price_s·part_js·held_jst
     ```
+
+    with part_js the part of a GPU that a worker of job j holds on server s: 1 without slices.
 
     `weight_of_links` says what links count.
     """
     if aim.objective.link_weights is not None:
         return weight_of_links(m, scope, place, _weights(scope, aim))
     if aim.objective.prices is not None:
-        prices = zip(scope.servers, aim.objective.prices_of(scope.instance), strict=True)
-        steps = {s: int(price / aim.unit) for s, price in prices}
+        prices = _prices(scope, aim.objective)
+        steps = {key: int(price / aim.unit) for key, price in prices.items()}
         return sum(
-            steps[s] * m.held[j, s, t]
+            steps[j, s] * m.held[j, s, t]
             for s in scope.servers
-            if steps[s]
             for j in scope.jobs
+            if steps.get((j, s))
             for t in range(scope.horizon)
         )
     if aim.is_makespan:
@@ -186,6 +189,19 @@ def steps_within(
         ),
     )
     return sum(1 - within[i] for i in places)
+
+
+def _prices(scope: Scope, one: Objective) -> dict[tuple[str, str], Value]:
+    """By job and server: the price of a worker for a slot; none where prices do not count."""
+    if one.prices is None:
+        return {}
+    priced = list(zip(scope.servers.items(), one.prices_of(scope.instance), strict=True))
+    return {
+        (j, s): exact(price * part_held(scope.instance, job, scope.server_index[s]))
+        for j, job in scope.jobs.items()
+        for (s, server), price in priced
+        if job.slices is None or job.slices <= scope.instance.cluster.slices_of(server)
+    }
 
 
 def _weights(scope: Scope, aim: Aim) -> dict[str, int]:

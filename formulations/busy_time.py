@@ -29,7 +29,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.features import BY_DUTY
+from rarmodel.model.features import BY_DUTY, CARDS
 from rarmodel.schema import Schedule
 
 from .arithmetic import too_long
@@ -202,5 +202,5 @@ BUSY_TIME = Formulation.composed(
     unfit=_unfit,
     model_class="integer",
     reads=frozenset({"estimates"}),
-    handles=BY_DUTY,  # Its estimates are times alone.
+    handles=BY_DUTY | {CARDS.name},  # Its estimates are times alone.
 )

@@ -21,7 +21,7 @@ import pyomo.environ as pyo
 
 from rarmodel.errors import UsageError
 from rarmodel.heuristics.idle_gpus import TOLERANCE
-from rarmodel.model.features import BY_DUTY
+from rarmodel.model.features import BY_DUTY, CARDS
 from rarmodel.schema import Schedule
 from rarmodel.schema.problems import show
 
@@ -147,5 +147,5 @@ BUSY_TIME_SELECTION = Formulation.composed(
     evaluate=_evaluate,
     restricts=True,
     reads=frozenset({"limit", "pool", "schedules", "estimates"}),
-    handles=BY_DUTY,
+    handles=BY_DUTY | {CARDS.name},
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.usage_limits import UsageLimit, usage_limits
+from rarmodel.model.usage_limits import UsageLimit, Use, usage_limits
 
 from .component import Component
 from .outcome import ScheduleOutcome
@@ -71,7 +71,9 @@ def limit_caps(scope: Scope, *, of_tenants: bool) -> dict[str, Cap]:
         name: Cap(
             [inf if (most := limit.capacity(t)) is None else most for t in range(scope.horizon)],
             {
-                j: limit.uses[scope.index[j]].at(job.running.size)
+                j: limit.uses[scope.index[j]].on(
+                    {scope.server_index[s]: len(gpus) for s, gpus in job.running.gpus.items()}
+                )
                 for j, job in scope.jobs.items()
                 if job.running is not None and scope.index[j] in limit.uses
             },
@@ -98,6 +100,9 @@ class Holder:
     amount
         How much it uses in a slot of what it uses by its number of GPUs: a function of that
         number, and the slot.
+    uses
+        How much it uses of a limit in a slot, where that rests on its servers: there workers take
+        slices of GPUs.
     """
 
     job: str
@@ -105,6 +110,7 @@ class Holder:
     most: Mapping[str, int]
     on: Callable[[str, int], Any]
     amount: Callable[[Callable[[int], int], int], Any]
+    uses: Callable[[Use, int], Any] | None = None
 
 
 Holders = Callable[[Any, Scope], Iterable[Holder]]
@@ -156,7 +162,8 @@ def keep_limits(holders: Holders, m: Any, scope: Scope) -> None:
         caps = limit_caps(scope, of_tenants=of_tenants)
 
         def used(one: Holder, c: str, t: int, limits: Mapping[str, UsageLimit] = limits) -> Any:
-            return one.amount(limits[c].uses[scope.index[one.job]].at, t)
+            use = limits[c].uses[scope.index[one.job]]
+            return one.uses(use, t) if one.uses is not None else one.amount(use.at, t)
 
         keep_caps(m, name, {c: cap for c, cap in caps.items() if users[c]}, users, used)
 

@@ -22,6 +22,10 @@ Variables, by the names of their Pyomo components:
 `counts[j,l,t]`           what job j counts on link ℓ in slot t; by duty. With several sensitivities
                           it is `counts[j,l,k,t]`: to rings of sensitivity k, such as `0.5`
 `reaches[j,i,t]`          1 if ring j does at least φ_ji iterations in slot t; by duty
+`has[j,s,y]`              1 only if job j has at least y ≥ 2 workers on server s, which has several
+                          network cards
+`weighs[j]`               with several network cards, by duty: what job j counts on links with the
+                          cards that its workers leave idle; or `weighs[j,k]`, as `counts`
 `progress[j,h,t]`         iterations of job j in slot t, in shape h on n ≥ 2 servers
 `makespan`                max_j T_j
 ========================= ==========================================================================
@@ -39,6 +43,7 @@ Speeds are data: `φ_j(h, ℓ, p) = ⌊slot/τ⌋` is the speed of a ring of sha
 of p rings on link ℓ. B_j is the least over the links used (reading 4), and τ falls with B. So the
 speed of a ring is the least φ_j(h, ℓ, p_ℓ) over the links it uses, floor included. By duty the
 speeds have limits on the load of others instead (`compact_speeds`), where all links have one rate.
+Network cards that a ring leaves idle limit its speed like links (`compact_cards`).
 
 Why it is equivalent. Every feasible schedule gives a solution of the same makespan: give each
 variable the value of its meaning. Conversely take starts and workers of a solution. The model lets
@@ -53,10 +58,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION, CARDS
+from rarmodel.model.features import ALL_BUT_PREEMPTION
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
+from .compact_cards import SLOWED_BY_CARDS, WEIGHS_BY_CARDS, WORKERS_AT_CARDS
 from .compact_placement import (
     ACTIVE_SHAPES,
     CAPACITY,
@@ -87,6 +93,7 @@ COMPONENTS = (
     STARTS_AND_ENDS,
     PLACEMENT,
     NEARNESS,
+    WORKERS_AT_CARDS,  # where servers have several network cards
     ACTIVE_SHAPES,
     HELD,
     CAPACITY,
@@ -95,9 +102,11 @@ COMPONENTS = (
     ON_LINKS,
     RINGS_ON_LINKS,  # where rings weigh alike
     LOADS_ON_LINKS,  # with weights
+    WEIGHS_BY_CARDS,  # with weights, where servers have several network cards
     SPEED,
     SLOWED_BY_RINGS,  # where rings weigh alike
     SLOWED_BY_LOADS,  # with weights
+    SLOWED_BY_CARDS,  # where servers have several network cards
     WORK,
     LATEST_COMPLETION,
     RING_LINKS,  # where links count
@@ -108,12 +117,15 @@ COMPONENTS = (
 def _size(scope: Scope) -> int:
     """Approximate number of terms in the constraints: of order `H·J·(S + L·N·P)`.
 
-    For H slots, J jobs, S servers, L links, rings of up to N shapes, and P rings on a link.
+    For H slots, J jobs, S servers, L links, rings of up to N shapes, and P rings on a link. Servers
+    with several network cards count like links.
     """
     jobs, servers = scope.instance.jobs, len(scope.instance.cluster.servers)
     wide = Counter((job.sizes, len(job.times or "-")) for job in jobs if job.sizes[-1] > 1)
     rings = most_rings(scope)
     counts = sum(rings.values()) + 4 * len(rings)
+    cards = [server.network_cards for server in scope.instance.cluster.servers]
+    counts += sum(3 + few for few in cards if few > 1)
     spread = 0
     for (sizes, types), number in wide.items():
         shapes = types * sum(min(size, servers) - 1 for size in sizes)
@@ -135,5 +147,5 @@ COMPACT = Formulation.composed(
     unfit=_unfit,
     model_class="linear",
     reads=frozenset(),
-    handles=ALL_BUT_PREEMPTION - {CARDS.name},  # A shape does not know its workers.
+    handles=ALL_BUT_PREEMPTION,
 )

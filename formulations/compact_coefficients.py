@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import inf
 from typing import NamedTuple
 
 from rarmodel.model import Pace, pace
+from rarmodel.model.contention import cards_gbps
 from rarmodel.model.lone import allowed_servers, within_gbps
 from rarmodel.schema import Job
 
@@ -86,11 +88,37 @@ class Coefficients:
         shape = self.shapes[j][h]
         return rings_of(self._scope).speeds(shape.pace, shape.servers, link)
 
-    def weight(self, j: str, h: Label, to: int) -> int:
-        """What the ring counts in such a shape to those of a sensitivity; links have one rate."""
+    def weight(self, j: str, h: Label, to: int, reached: float = inf) -> int:
+        """What the ring counts in such a shape to those of a sensitivity; links have one rate.
+
+        Its network cards reach so many Gbit/s.
+        """
         shape = self.shapes[j][h]
-        gbps = min(self._scope.links[l].gbps for l in self.links)
+        gbps = min(reached, *(self._scope.links[l].gbps for l in self.links))
         return shape.pace.weight(self._scope.sharing, shape.servers, gbps, to)
+
+    def weights(self, j: str, h: Label, to: int) -> set[int]:
+        """All that the ring may count in such a shape, by the workers at network cards."""
+        return {self.weight(j, h, to, rate) for rate in (inf, *self.rates_below(j, h))}
+
+    def rates_below(self, j: str, h: Label) -> set[float]:
+        """The rates in Gbit/s that a ring may reach in a shape with network cards idle."""
+        return {
+            rate for s in self.shapes[j][h].on for rate in self.card_rates(s, self.workers[j, s][1])
+        }
+
+    def card_rates(self, server: str, most: int) -> tuple[float, ...]:
+        """The rates in Gbit/s that 1, 2, … and up to so many workers reach on a server's cards."""
+        cards, s = self._scope.servers[server].network_cards, self._scope.server_index[server]
+        if cards == 1:
+            return ()
+        gbps = self._scope.tree.links[self._scope.tree.paths[s][0]].gbps
+        return tuple(cards_gbps(gbps, y, cards) for y in range(1, min(most, cards) + 1))
+
+    def reached(self, workers: Mapping[str, int]) -> float:
+        """The most in Gbit/s that the network cards of a placement let its ring have."""
+        index = self._scope.server_index
+        return self._scope.tree.cards_gbps({index[s]: count for s, count in workers.items()})
 
     def slowest_on(self, j: str, shape: Shape) -> list[str]:
         """Servers of the slowest type that a shape allows."""
@@ -211,6 +239,9 @@ def loads_of(scope: Scope) -> dict[int, Loads]:
     """By sensitivity: what rings may count to those who have it, where all links have one rate."""
     data, found = coefficients(scope), {}
     for to in scope.sensitivities:
-        weights = {j: {data.weight(j, h, to) for h in data.spread[j]} for j in data.rings}
+        weights = {
+            j: {weight for h in data.spread[j] for weight in data.weights(j, h, to)}
+            for j in data.rings
+        }
         found[to] = Loads(scope, dict.fromkeys(data.links, weights))
     return found

@@ -18,7 +18,7 @@ from .compact_placement import by_shape, label_in, over_links
 from .component import Component
 from .outcome import ScheduleOutcome
 from .scope import Scope, once_per_scope
-from .sharing_forms import column_of, rings_of
+from .sharing_forms import capped_speed, column_of, rings_of
 from .time_indexed_components import count_rings
 from .values import Values, reached
 
@@ -83,13 +83,18 @@ def loads_on_links(m: Any, scope: Scope) -> None:
         for j in data.rings
         for to, column in columns.items()
     }
+    most = {
+        (j, *column): max(max(data.weights(j, h, to)) for h in data.spread[j])
+        for j in data.rings
+        for to, column in columns.items()
+    }
     counted = [
         (j, l, *column) for j in data.rings for l in data.links for column in columns.values()
     ]
     m.counts = pyo.Var(
         counted,
         slots,
-        bounds=lambda _, j, l, *column: (0, max(weights[j, *column[:-1]].values())),
+        bounds=lambda _, j, l, *column: (0, most[j, *column[:-1]]),
     )
 
     def if_active(m: Any, j: str, l: str, *rest: Any) -> Any:
@@ -122,7 +127,8 @@ def _values_of_counts(outcome: ScheduleOutcome) -> dict[str, Values]:
         h = label(j)
         if h is None or l not in outcome.links[j] or not outcome.runs(j, t):
             return 0
-        return coefficients(scope).weight(j, h, columns[(*column,)])
+        reached = coefficients(scope).reached(outcome.workers[j])
+        return coefficients(scope).weight(j, h, columns[(*column,)], reached)
 
     names = [[name for (name,) in columns]] if len(columns) > 1 else []
     return {"counts": over_links(outcome, counts, *names, range(scope.horizon))}
@@ -224,20 +230,19 @@ SLOWED_BY_RINGS = Component(
 
 @once_per_scope
 def levels_of(scope: Scope) -> dict[str, list[int]]:
-    """By job: its possible speeds above 0 between servers beside loads, ascending."""
+    """By job: its possible speeds above 0 between servers beside loads, ascending.
+
+    Beside few others a ring has the speed that its network cards leave it, so these belong to them.
+    """
     data, found = coefficients(scope), {}
     for j in data.rings:
         loads = loads_of(scope)[scope.sensitivity(j)]
-        shapes = [data.shapes[j][h] for h in data.spread[j]]
-        found[j] = sorted(
-            {
-                speed
-                for shape in shapes
-                for l in data.links
-                for speed in loads.speeds(shape.pace, shape.servers, l)
-                if speed > 0
-            }
-        )
+        speeds: set[int] = set()
+        for h in data.spread[j]:
+            own, servers = data.shapes[j][h].pace, data.shapes[j][h].servers
+            speeds.update(*(loads.speeds(own, servers, l) for l in data.links))
+            speeds.update(capped_speed(own, servers, rate) for rate in data.rates_below(j, h))
+        found[j] = sorted(speed for speed in speeds if speed > 0)
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
+from rarmodel.model.gpu_sharing import losses
 from rarmodel.model.interruptions import checkpoint_interval, kept_iterations, may_stop
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Job, Schedule
@@ -29,6 +30,8 @@ class SimulatedSegment(NamedTuple):
         Whether a job that runs at slot 0 goes on here on its GPUs.
     first
         Whether another job's first segment begins here, without a restoration.
+    gpus
+        Its GPUs by server, in the order of servers, ascending.
     """
 
     start: int
@@ -37,6 +40,7 @@ class SimulatedSegment(NamedTuple):
     workers: Mapping[str, int]
     own: bool
     first: bool
+    gpus: Mapping[str, tuple[int, ...]]
 
 
 class Iterations(NamedTuple):
@@ -79,7 +83,9 @@ class ScheduleOutcome:
             for segment in by_job[j].segments:
                 counts = {index[s]: len(gpus) for s, gpus in segment.gpus.items() if gpus}
                 inside = dict(sorted(counts.items()))
-                runs.append(run_of(scope.instance, job, segment, inside, restore, before))
+                own = tuple((index[s], gpu) for s, gpus in segment.gpus.items() for gpu in gpus)
+                run = run_of(scope.instance, job, segment, inside, restore, before)
+                runs.append(run._replace(gpus=own))
                 before = len(runs) - 1
         self._runs, self._course = runs, simulate(scope.instance, runs)
         late, names = scope.horizon + 1, list(scope.servers)
@@ -99,6 +105,7 @@ class ScheduleOutcome:
                     {names[s]: count for s, count in run.workers.items()},
                     first and self._goes_on(run.job, segment),
                     first and run.job.running is None,
+                    {names[s]: tuple(sorted(segment.gpus[names[s]])) for s in run.workers},
                 )
             )
             if completed is not None:
@@ -167,6 +174,26 @@ class ScheduleOutcome:
         """The state of a job's ring in a slot; None if the job is inactive or is restored."""
         period = self._period(t) if self.runs(j, t) else None
         return period.rings.get(j) if period else None
+
+    def on_gpu(self, s: str, g: int, t: int) -> list[str]:
+        """The jobs that have a worker on a GPU of a server in a slot."""
+        here = ((j, self.at(j, t)) for j in self.segments)
+        return [j for j, one in here if one is not None and g in one.gpus.get(s, ())]
+
+    def load_beside(self, j: str, t: int) -> int:
+        """The greatest load of others that make progress on a job's GPUs in a slot, in `UNITS`."""
+        segment, lost, index = self.at(j, t), losses(self.scope.instance), self.scope.index
+        if segment is None:
+            return 0
+        return max(
+            sum(
+                lost.of(index[j], index[i])
+                for i in self.on_gpu(s, g, t)
+                if i != j and self.ring(i, t) is not None
+            )
+            for s, gpus in segment.gpus.items()
+            for g in gpus
+        )
 
     def rings_on(self, l: str, t: int) -> int:
         """The number of rings on a link in a slot."""

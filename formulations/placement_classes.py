@@ -20,6 +20,7 @@ from rarmodel.model.lone import allowed_servers
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Job, Server, Spread
 
+from .gpu_placements import sets_of_gpus, shares
 from .placements import (
     MAX_PLACEMENTS,
     Placement,
@@ -42,7 +43,8 @@ def placement_classes(scope: Scope) -> dict[str, dict[str, Placement]]:
 
     A class of one placement has the label of the placement, `s0:2 s1:1`; others have those like
     `3 on s0 s1` and `3 anywhere`. If jobs may be interrupted, or rules look at slots, each
-    placement is a class. So it is where a server has several network cards: workers then matter.
+    placement is a class. So it is where a server has several network cards, as workers then matter,
+    and where jobs share GPUs.
     """
     if scope.interrupted or _each_apart(scope):
         return placements(scope)
@@ -69,7 +71,7 @@ def placement_classes(scope: Scope) -> dict[str, dict[str, Placement]]:
 
 def _each_apart(scope: Scope) -> bool:
     """Whether placements on the same servers may differ."""
-    return bool(scope.allowed_at) or scope.tree.has_cards
+    return bool(scope.allowed_at) or scope.tree.has_cards or shares(scope)
 
 
 def number_of_classes(scope: Scope) -> dict[str, Ways]:
@@ -82,8 +84,8 @@ def number_of_classes(scope: Scope) -> dict[str, Ways]:
     for name, job in scope.jobs.items():
         kind: object = name
         if not scope.allowed and job.running is None:
-            place = job.servers, job.spread, job.memory_gb, _types(job)
-            kind = job.sizes, place, name in _free(scope)
+            part = job.slices, job.memory_gb
+            kind = job.sizes, job.servers, job.spread, _types(job), part, name in _free(scope)
         if kind not in known:
             known[kind] = _counted(scope, name)
         counted[name] = known[kind]
@@ -93,7 +95,10 @@ def number_of_classes(scope: Scope) -> dict[str, Ways]:
 def _counted(scope: Scope, name: str) -> Ways:
     job = scope.jobs[name]
     if _each_apart(scope):
-        used = [len(workers) for workers in islice(spreads(scope, name), MAX_PLACEMENTS + 1)]
+        ways = spreads(scope, name)
+        if shares(scope):
+            ways = (workers for workers in ways for _ in sets_of_gpus(scope, name, workers))
+        used = [len(workers) for workers in islice(ways, MAX_PLACEMENTS + 1)]
         return Ways(len(used), max(used, default=0))
     if name not in _free(scope) and not (scope.allowed or job.running or job.spread):
         parts = [(part, size) for part in parts_of(scope, job) for size in job.sizes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from rarmodel.model.interruptions import may_stop
 from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.schema import Job, Server, Spread
 
+from .gpu_placements import Gpus, label_of_gpus, sets_of_gpus, shares
 from .scope import Scope, once_per_scope
 from .sharing_forms import capped_speed
 
@@ -38,6 +39,8 @@ class Placement:
         By server: most workers beyond these, where several placements are alike.
     left
         The number of workers beyond these, all together.
+    gpus
+        By server: the GPUs of its workers, where jobs share GPUs; else empty.
     """
 
     workers: Mapping[str, int]
@@ -48,6 +51,7 @@ class Placement:
     least_slots: int
     more: Mapping[str, int] = field(default_factory=dict)
     left: int = 0
+    gpus: Gpus = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -143,7 +147,7 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
 
     If jobs may be interrupted, also those in which a job makes progress but does not complete. A
     running job then has the GPUs that it holds under the label `OWN`, and others beside them where
-    the instance allows that.
+    the instance allows that. Where jobs share GPUs, labels name these: `s0:0,1 s1:0`.
     """
     # Without rules, jobs that ask for the same have one list.
     shared: dict[object, list[tuple[dict[str, int], tuple[str, ...]]]] = {}
@@ -156,8 +160,8 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
                     options[name][OWN] = own
             if not may_stop(scope.instance, job):
                 continue
-        place = job.servers, job.spread, job.memory_gb
-        alike = job.sizes, place, job.times and tuple(job.times)
+        places = job.servers, job.spread, job.slices, job.memory_gb
+        alike = job.sizes, places, job.times and tuple(job.times)
         common = not scope.allowed and (scope.interrupted or job.running is None)
         ways = shared.get(alike) if common else None
         if ways is None:
@@ -171,11 +175,21 @@ def placements(scope: Scope) -> dict[str, dict[str, Placement]]:
             if placement is None:
                 continue
             if scope.interrupted or placement.least_slots <= window.end - window.start:
-                label = label_of(workers)
-                while label in options[name]:  # Servers may have names that read like labels.
-                    label += "'"
-                options[name][label] = placement
+                for each in by_gpus(scope, name, placement):
+                    label = label_of_gpus(each.gpus) if each.gpus else label_of(workers)
+                    while label in options[name]:  # Servers may have names that read like labels.
+                        label += "'"
+                    options[name][label] = each
     return options
+
+
+def by_gpus(scope: Scope, name: str, placement: Placement) -> Iterator[Placement]:
+    """A placement on each set of GPUs, where jobs share GPUs; else the placement alone."""
+    if not shares(scope):
+        yield placement
+        return
+    for gpus in sets_of_gpus(scope, name, placement.workers):
+        yield replace(placement, gpus=gpus)
 
 
 def links_used(scope: Scope, workers: Mapping[str, int]) -> tuple[str, ...]:
@@ -279,16 +293,19 @@ def rated(scope: Scope, job: str, workers: Mapping[str, int]) -> Placement | Non
     return rating_of(scope, job, workers, links_used(scope, workers))
 
 
+def alone_gbps(scope: Scope, workers: Mapping[str, int], links: Sequence[str]) -> float:
+    """Bandwidth in Gbit/s of a ring that is alone on its links, if it uses any."""
+    if links:
+        return scope.lone_gbps(workers)
+    (server,) = workers
+    return within_gbps(scope.instance.cluster, scope.server_index[server])
+
+
 def rating_of(
     scope: Scope, job: str, workers: Mapping[str, int], links: tuple[str, ...]
 ) -> Placement | None:
     """Rate a placement; None if the job makes no progress in it even alone."""
-    pace = scope.pace_on(job, workers)
-    if links:
-        gbps = scope.lone_gbps(workers)
-    else:
-        (server,) = workers
-        gbps = within_gbps(scope.instance.cluster, scope.server_index[server])
+    pace, gbps = scope.pace_on(job, workers), alone_gbps(scope, workers, links)
     alone = capped_speed(pace, len(workers), gbps)
     if alone == 0:
         return None

@@ -32,6 +32,10 @@ job that is slower than necessary is still a schedule, by the proof in `time_ind
 Of wider instances the program takes what leaves the equations as they are: windows, lists of
 servers and running jobs are bounds of variables, reservations and quotas other right sides of (2).
 Several ring sizes, types and spreads would make G_j, M_j and Δf_j variables; it refuses them.
+It refuses overlap (section 20), too. There (8) has powers γ of times, and a solver keeps a product
+up to 1e-6: at γ = 10 a time of a quarter of a slot is below this, and so would be its limit on φ.
+Network cards are one line more, by count. By duty the weight of a ring would become a product of
+its workers and its servers; `time-indexed` takes both.
 """
 
 from __future__ import annotations
@@ -41,6 +45,7 @@ from typing import TYPE_CHECKING, Any
 from rarmodel.model.features import (
     BY_DUTY,
     CAPS,
+    CARDS,
     GPU_MEMORY,
     OBJECTIVES,
     OVERLAP,
@@ -58,6 +63,7 @@ from .rar_ddls_contention import (
     BANDWIDTH,
     CONTENTION,
     LOADS_ON_LINKS,
+    NETWORK_CARDS,
     RING_LINKS,
     RINGS_ON_LINKS,
     SHARED_BY_LOADS,
@@ -80,6 +86,7 @@ COMPONENTS = (
     CONTENTION,
     RINGS_ON_LINKS,  # where rings weigh alike
     BANDWIDTH,
+    NETWORK_CARDS,  # where servers have several network cards
     LOADS_ON_LINKS,  # with weights
     SHARED_BY_RINGS,  # where rings weigh alike
     SHARED_BY_LOADS,  # with weights
@@ -114,7 +121,12 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
 
 
 def _unfit(scope: Scope) -> str | None:
-    """Why the model is refused: a job that is too fast, or with weights links of several rates."""
+    """Why the model is refused: too fast a job, or with weights several rates, or several cards."""
+    if scope.tree.has_cards and not scope.sharing.equal_weights:
+        return (
+            f"rar-ddls takes contention by {scope.sharing.name} without network cards; "
+            "time-indexed takes both"
+        )
     return too_fast(scope, MAX_NONLINEAR_SPEED) or several_rates(scope, "rar-ddls")
 
 
@@ -135,6 +147,7 @@ RAR_DDLS = Formulation.composed(
             SERVER_LISTS.name,
             RUNNING_JOBS.name,
             SERVER_RATES.name,
+            CARDS.name,
             GPU_MEMORY.name,
             OBJECTIVES.name,
         }

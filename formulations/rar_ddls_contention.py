@@ -45,7 +45,8 @@ def bandwidths(scope: Scope) -> tuple[float, float]:
     instance = scope.instance
     inner, most = inner_gbps(scope).values(), most_rings(scope)
     rate = {l: scope.links[l].gbps for l in most}
-    slowest = min([*inner, *(worst_share(instance, rate[l], most[l]) for l in rate)])
+    shares = (worst_share(instance, rate[l], most[l]) for l in rate)
+    slowest = min([*inner, *shares, scope.tree.least_gbps])
     return slowest, max([*inner, *rate.values()])
 
 
@@ -247,6 +248,46 @@ BANDWIDTH = Component(
     needs=("y", "crosses"),
     gives=("bandwidth", "spread", "uses_server"),
     values=values_of_bandwidth,
+)
+
+
+def network_cards(m: Any, scope: Scope) -> None:
+    """A ring reaches no more of a link than the network cards that its workers feed (section 20).
+
+    On each server with n_s > 1 cards that the ring uses, with b its link's rate:
+
+    ```
+    B_j[t] ≤ b·y_js[t]/n_s      for an active ring on several servers
+    ```
+
+    Otherwise the right side is greater by the greatest bandwidth. With y_js ≥ n_s the line is above
+    that of the link.
+    """
+    carded = {
+        name: server.network_cards
+        for name, server in scope.servers.items()
+        if server.network_cards > 1
+    }
+    rate = {s: scope.tree.links[scope.tree.paths[scope.server_index[s]][0]].gbps for s in carded}
+    _, fastest = bandwidths(scope)
+    m.cards = pyo.Constraint(
+        wide_jobs(scope),
+        list(carded),
+        range(scope.horizon),
+        rule=lambda m, j, s, t: (
+            m.bandwidth[j, t]
+            <= rate[s] / carded[s] * m.y[j, s, t]
+            + fastest * (3 - m.x[j, t] - m.spread[j] - m.uses_server[j, s])
+        ),
+    )
+
+
+NETWORK_CARDS = Component(
+    "network_cards",
+    network_cards,
+    needs=("bandwidth", "spread", "uses_server", "x", "y"),
+    equal_weights=True,
+    when=lambda scope: scope.tree.has_cards and bool(wide_jobs(scope)),
 )
 
 

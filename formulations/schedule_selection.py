@@ -26,7 +26,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.features import BY_DUTY
+from rarmodel.model.features import BY_DUTY, CARDS
 from rarmodel.schema import Schedule
 
 from .component import Component
@@ -153,5 +153,5 @@ SCHEDULE_SELECTION = Formulation.composed(
     model_class="integer",
     proves=holds_all,
     reads=frozenset({"pool", "schedules"}),
-    handles=BY_DUTY,
+    handles=BY_DUTY | {CARDS.name},
 )

@@ -12,6 +12,7 @@ Variables, all binary, by the names of their Pyomo components:
 `placed[j,k]`           1 iff job j has placement k
 `active_in[j,k,t]`      1 iff job j is active in slot t, in placement k
 `at_least[l,p,t]`       1 if at least p rings use link ℓ in slot t, p ≥ 2; not by duty
+`pressed[j,n,t]`        1 if others count more than v_jn on a GPU of job j; where GPUs are shared
 `reaches[j,i,t]`        1 if ring j does at least φ_ji iterations in slot t: its i-th speed
 `done[t]`               1 if all jobs have completed before slot t
 ======================= ============================================================================
@@ -46,16 +47,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import ALL_BUT_PREEMPTION, SHARING
 from rarmodel.model.objectives import objectives_of
+from rarmodel.schema import Schedule
 
 from .aims import OBJECTIVES
 from .arithmetic import too_fast
 from .formulation import Formulation
+from .gpu_placements import numbered_in_order, shares
 from .latest import MAKESPAN_BY_SLOTS
 from .placement_classes import are_all_anywhere, number_of_classes, too_many
 from .plan import Plan, is_set, on_idle_servers, plan_of_starts
 from .scope import Scope
+from .shared_gpus import (
+    BESIDE,
+    ROOM_ON_GPUS,
+    SLOWED_BESIDE,
+    SLOWED_BESIDE_LOADS,
+    SLOWED_BESIDE_RINGS,
+    too_many_loads,
+)
 from .sharing_forms import most_rings, rings_are_slowed
 from .starts_and_ends import STARTS_AND_ENDS
 from .symmetry import SYMMETRY, in_order
@@ -71,6 +82,7 @@ from .time_indexed_components import (
     WHERE_THEY_ARE,
     WORK,
 )
+from .time_indexed_numbers import gpu_loads, numbers_of
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -79,12 +91,17 @@ COMPONENTS = (
     STARTS_AND_ENDS,
     PLACEMENT,
     WHERE_THEY_ARE,
-    CAPACITY,
+    CAPACITY,  # where no GPU is shared
+    ROOM_ON_GPUS,  # where GPUs are shared
     LIMITS,
     RINGS_ON_LINKS,  # where rings weigh alike
+    BESIDE,  # where GPUs are shared
     SPEED,
     SLOWED_BY_RINGS,  # where rings weigh alike
     SLOWED_BY_LOADS,  # with weights
+    SLOWED_BESIDE,  # the last three again where GPUs are shared
+    SLOWED_BESIDE_RINGS,
+    SLOWED_BESIDE_LOADS,
     WORK,
     SYMMETRY,
     MAKESPAN_BY_SLOTS,
@@ -95,37 +112,55 @@ COMPONENTS = (
 
 def _unfit(scope: Scope) -> str | None:
     """Why the model is refused: a job with too many placements, or with too great a speed."""
-    return too_many(scope) or too_fast(scope)
+    return too_many(scope) or too_many_loads(scope) or too_fast(scope)
 
 
 def _size(scope: Scope) -> int:
     """Approximate number of terms in the constraints: of order `H·Σ_j K_j·S_j·P`.
 
     For H slots and K_j classes of placements of job j, on up to S_j servers, with up to P rings on
-    a link. By weights, a ring has about S_j·P levels, each with a constraint for every link.
+    a link. By weights, a ring has about S_j·P levels, each with a constraint for every link. Where
+    GPUs are shared, each load of a job's GPUs has levels of its own.
     """
     rings = most_rings(scope) if rings_are_slowed(scope) else {}
     most = max(rings.values(), default=0)
     terms = 0
     if are_all_anywhere(scope):
         return 12 * len(scope.jobs) * scope.horizon
-    for number, servers in number_of_classes(scope).values():
+    for name, (number, servers) in number_of_classes(scope).items():
         levels = most if servers > 1 else 0
         if not scope.sharing.equal_weights:
             levels *= servers - 1
+        levels = (levels + 1) * len(gpu_loads(scope)[name]) - 1
         terms += 8 + number * (6 + 2 * servers + levels * (1 + servers))
     return scope.horizon * terms
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
-    """Read starts and workers; idle servers where all jobs may be anywhere."""
-    if not are_all_anywhere(scope):
-        return plan_of_starts(model, scope)
+    """Read starts, workers, and shared GPUs; take idle servers where all jobs may be anywhere."""
     m: Any = model
+    if not are_all_anywhere(scope):
+        plan = plan_of_starts(model, scope)
+        return plan._replace(gpus=_gpus(m, scope)) if shares(scope) else plan
     slots = range(scope.horizon)
     starts = [next((t for t in slots if is_set(m.started[j, t])), -1) for j in scope.jobs]
     ends = [start + least for start, least in zip(starts, scope.least_slots.values(), strict=True)]
     return on_idle_servers(scope, starts, ends)
+
+
+def _gpus(m: Any, scope: Scope) -> tuple[dict[int, tuple[int, ...]], ...]:
+    """The GPUs of each job by server, by index."""
+    ways = numbers_of(scope).options
+    chosen = (next((k for k in ways[j] if is_set(m.placed[j, k])), None) for j in scope.jobs)
+    return tuple(
+        {} if k is None else {scope.server_index[s]: some for s, some in ways[j][k].gpus.items()}
+        for j, k in zip(scope.jobs, chosen, strict=True)
+    )
+
+
+def _in_order(scope: Scope, schedule: Schedule) -> Schedule:
+    """The schedule, with equal jobs, servers and GPUs exchanged into the model's order."""
+    return numbered_in_order(scope, in_order(scope, schedule))
 
 
 def _is_tight(scope: Scope) -> bool:
@@ -138,7 +173,7 @@ TIME_INDEXED = Formulation.composed(
     "time-indexed",
     *COMPONENTS,
     description="a strong program over slots and placements: use it first",
-    in_order=in_order,
+    in_order=_in_order,
     plan=_plan,
     size=_size,
     unfit=_unfit,
@@ -146,5 +181,5 @@ TIME_INDEXED = Formulation.composed(
     tight=_is_tight,
     lists_placements=True,
     reads=frozenset(),
-    handles=ALL_BUT_PREEMPTION,
+    handles=ALL_BUT_PREEMPTION | SHARING,
 )

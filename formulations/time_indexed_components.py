@@ -17,13 +17,21 @@ import pyomo.environ as pyo
 
 from .caps import Cap, capacity_of, keep_caps, keep_servers, limits_of
 from .component import Component
+from .gpu_placements import shares
 from .outcome import ScheduleOutcome
 from .placement_classes import are_all_anywhere, class_of
 from .placements import refused_slots
 from .ring_links import links_count, values_of_ring_links
 from .scope import Scope
 from .sharing_forms import Rings, rings_of
-from .time_indexed_numbers import Numbers, holders, loads_of, numbers_of
+from .time_indexed_numbers import (
+    Numbers,
+    able_ways,
+    gpu_loads,
+    holders,
+    loads_of,
+    numbers_of,
+)
 from .values import Values, over, reached
 
 
@@ -34,8 +42,8 @@ def placement(m: Any, scope: Scope) -> None:
 
     ```
     Σ_k placed_jk = 1      Σ_k active_in_jkt = running_jt      active_in_jkt ≤ placed_jk
-    Σ_t active_in_jkt = ρ_jk·placed_jk    in one server
-    Σ_t active_in_jkt ≥ ρ_jk·placed_jk    in several, where rings can slow others
+    Σ_t active_in_jkt = ρ_jk·placed_jk    where nobody can
+    Σ_t active_in_jkt ≥ ρ_jk·placed_jk    where others can slow the ring
     ```
 
     Placements that are alike are one class: see `workers_beyond_the_least`.
@@ -285,7 +293,13 @@ def capacity(m: Any, scope: Scope) -> None:
         )
 
 
-CAPACITY = replace(capacity_of(holders, "active_in", "extra_in"), build=capacity)
+def _alone_on_gpus(scope: Scope) -> bool:
+    return not shares(scope)
+
+
+CAPACITY = replace(
+    capacity_of(holders, "active_in", "extra_in"), build=capacity, when=_alone_on_gpus
+)
 LIMITS = limits_of(holders, "active_in")
 
 
@@ -369,20 +383,17 @@ def speed(m: Any, scope: Scope) -> None:
 
 def _able(scope: Scope) -> dict[tuple[str, int], list[str]]:
     """By job and level: the placements that reach it alone."""
-    numbers = numbers_of(scope)
-    return {
-        (j, i): [k for k, way in numbers.rings[j].items() if way.alone >= level]
-        for j, levels in numbers.levels.items()
-        for i, level in enumerate(levels)
-    }
+    return {key: list(ways) for key, ways in able_ways(scope).items()}
 
 
 def _levels_reached(outcome: ScheduleOutcome) -> dict[str, Values]:
-    levels = numbers_of(outcome.scope).levels
+    levels, pressed = numbers_of(outcome.scope).levels, gpu_loads(outcome.scope)
 
     def reaches(j: str, i: int, t: int) -> bool:
         segment, ring = outcome.at(j, t), outcome.ring(j, t)
-        if segment is None or ring is None or len(segment.workers) == 1 or t < segment.up:
+        if segment is None or ring is None or t < segment.up:
+            return False
+        if len(segment.workers) == 1 and len(pressed[j]) == 1:
             return False
         return ring.speed >= levels[j][i]
 

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rarmodel.model.gpu_sharing import losses
+
 from .caps import Holder
+from .gpu_placements import shares
 from .outcome import SimulatedSegment
 from .placement_classes import are_all_anywhere, placement_classes
-from .placements import OWN, Placement
+from .placements import OWN, Placement, alone_gbps
 from .scope import Scope, once_per_scope
-from .sharing_forms import Loads, rings_are_slowed, rings_of
+from .sharing_forms import MOST_LOADS, Loads, capped_speed, rings_are_slowed, rings_of
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,8 @@ class Numbers:
     options
         By job: its placements by label, as classes of those that are alike.
     rings
-        By job: its placements on several servers, by label, where rings can slow others; only jobs
-        that have some.
+        By job: its placements in which others can slow its ring, by label; only jobs that have
+        some. On several servers rings do, and in all of them those who share its GPUs.
     levels
         By such a job: its possible speeds above 0 under contention, ascending.
     most_rings
@@ -69,18 +72,29 @@ class Numbers:
         if OWN in self.options[job] and segment.own:
             return OWN
         ways = self.options[job].items()
-        return next((k for k, way in ways if k != OWN and way.contains(segment.workers)), None)
+        return next(
+            (
+                k
+                for k, way in ways
+                if k != OWN
+                and way.contains(segment.workers)
+                and (not way.gpus or way.gpus == segment.gpus)
+            ),
+            None,
+        )
 
 
 @once_per_scope
 def numbers_of(scope: Scope) -> Numbers:
     """The numbers of a scope."""
     options = placement_classes(scope)
-    links_matter = scope.interrupted or rings_are_slowed(scope)
+    links_matter = scope.interrupted or shares(scope) or rings_are_slowed(scope)
+    pressed = gpu_loads(scope)
     rings = {
-        j: spread
+        j: slowed
         for j, ways in options.items()
-        if links_matter and (spread := {k: way for k, way in ways.items() if way.links})
+        if links_matter
+        and (slowed := {k: w for k, w in ways.items() if w.links or len(pressed[j]) > 1})
     }
     levels = {
         j: sorted({speed for way in spread.values() for speed in _speeds(scope, j, way)})
@@ -112,14 +126,54 @@ def _speeds(scope: Scope, job: str, way: Placement) -> Iterator[int]:
 
     Alone it may have less than each of its links would leave it: what its network cards reach.
     """
-    yield way.alone
-    servers = len(way.workers)
-    for link in way.links:
-        if scope.sharing.equal_weights:
-            speeds: Iterable[int] = rings_of(scope).speeds(way.pace, servers, link)
-        else:
-            speeds = loads_of(scope)[scope.sensitivity(job)].speeds(way.pace, servers, link)
-        yield from (speed for speed in speeds if 0 < speed <= way.alone)
+    servers, gbps = len(way.workers), alone_gbps(scope, way.workers, way.links)
+    for load in gpu_loads(scope)[job]:
+        pace = way.pace.beside(load)
+        alone = capped_speed(pace, servers, gbps)
+        if alone == 0:
+            return
+        yield alone
+        for link in way.links:
+            if scope.sharing.equal_weights:
+                speeds: Iterable[int] = rings_of(scope).speeds(pace, servers, link)
+            else:
+                speeds = loads_of(scope)[scope.sensitivity(job)].speeds(pace, servers, link)
+            yield from (speed for speed in speeds if 0 < speed <= alone)
+
+
+def able_ways(scope: Scope) -> dict[tuple[str, int], dict[str, Placement]]:
+    """By job and level: the placements that reach it alone."""
+    numbers = numbers_of(scope)
+    return {
+        (j, i): {k: way for k, way in numbers.rings[j].items() if way.alone >= level}
+        for j, levels in numbers.levels.items()
+        for i, level in enumerate(levels)
+    }
+
+
+@once_per_scope
+def gpu_loads(scope: Scope) -> dict[str, tuple[int, ...]]:
+    """By job: loads of others that its GPUs may have, ascending from 0; see `gpu_sharing`.
+
+    They are the sums of what other jobs count to it that have slices enough beside it. Where there
+    are too many, a few more than `MOST_LOADS` are listed.
+    """
+    if not shares(scope):
+        return dict.fromkeys(scope.jobs, (0,))
+    instance, lost = scope.instance, losses(scope.instance)
+    slices = {instance.cluster.slices_of(server) for server in instance.cluster.servers}
+    found = {}
+    for j, job in enumerate(instance.jobs):
+        left = max(slices) - job.slices if job.slices is not None else 0
+        sums = [{0}, *(set[int]() for _ in range(left))]  # By slices of those that are there.
+        for i, other in enumerate(instance.jobs):
+            if i != j and other.slices is not None and lost.of(j, i):
+                for used in range(left - other.slices, -1, -1):
+                    sums[used + other.slices] |= {load + lost.of(j, i) for load in sums[used]}
+                if sum(map(len, sums)) > (left + 1) * MOST_LOADS:
+                    break
+        found[job.name] = tuple(sorted(set().union(*sums)))
+    return found
 
 
 @once_per_scope
@@ -149,16 +203,25 @@ def holders(m: Any, scope: Scope) -> Iterator[Holder]:
         elsewhere = {k: way for k, way in ways.items() if k not in own}
         for keeps, some in ((running, own), (False, elsewhere)) if running else ((False, ways),):
             if some:
-                yield _holder(m, variable, j, keeps, some)
+                yield _holder(m, scope, variable, j, keeps, some)
 
 
-def _holder(m: Any, variable: Any, j: str, keeps: bool, ways: Mapping[str, Placement]) -> Holder:  # noqa: FBT001
+def _holder(
+    m: Any,
+    scope: Scope,
+    variable: Any,
+    j: str,
+    keeps: bool,  # noqa: FBT001
+    ways: Mapping[str, Placement],
+) -> Holder:
     servers = dict.fromkeys(s for way in ways.values() for s in (*way.workers, *way.more))
     on = {s: [(k, way.workers[s]) for k, way in ways.items() if s in way.workers] for s in servers}
     most = {
         s: max(way.workers.get(s, 0) + way.more.get(s, 0) for way in ways.values()) for s in servers
     }
     beyond = {s for way in ways.values() for s in way.more}
+    index = scope.server_index
+    places = {k: {index[s]: n for s, n in way.workers.items()} for k, way in ways.items()}
 
     def held(s: str, t: int) -> Any:
         least = sum(count * variable[j, k, t] for k, count in on[s])
@@ -170,4 +233,7 @@ def _holder(m: Any, variable: Any, j: str, keeps: bool, ways: Mapping[str, Place
         most,
         held,
         lambda amount, t: sum(amount(way.size) * variable[j, k, t] for k, way in ways.items()),
+        (lambda use, t: sum(use.on(where) * variable[j, k, t] for k, where in places.items()))
+        if shares(scope)
+        else None,
     )

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .api.plotting import plot as plot
     from .api.plotting import report as report
     from .api.plotting import report_simulations as report_simulations
+    from .api.serving import frontier as frontier
+    from .api.serving import import_requests as import_requests
     from .api.simulating import simulate as simulate
     from .api.solving import solve as solve
     from .api.sources import load_instance as load_instance
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from .schema import Instance as Instance
     from .schema import Schedule as Schedule
     from .schema.certificate import Certificate as Certificate
+    from .serving import Frontier as Frontier
     from .verifier import Report as Report
 
 __version__: str

@@ -173,5 +173,6 @@ KINDS: dict[Kind, About] = {
 LISTED: dict[str, str] = {
     **{kind: about.sentence for kind, about in KINDS.items()},
     "reports": "A report looks at schedules or instances; these come with rarmodel.",
+    "models": "A model is what a job trains; its profile comes from measurements of others.",
 }
 """What is listed, each with a sentence: the kinds, and commands that say what they handle."""

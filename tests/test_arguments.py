@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from documents import assignment_data, instance_data, instance_of, job_data, schedule_of
+from serving_instances import demand, service, with_services
 
 import rarmodel
 from rarmodel import InputError, Instance, Limits, UsageError, campaigns
@@ -23,6 +24,9 @@ GOOD = schedule_of(assignment_data("a", 0, s0=[0, 1]), assignment_data("b", 0, s
 TWO = rarmodel.load_instance("two-servers")
 RESULT = rarmodel.solve(TWO, method="first-fit")
 
+SERVING = with_services(service("chat", demand(0, 1, 1.0)))
+"""An instance with a service."""
+
 NEEDED: dict[str, dict[str, Any]] = {
     "audit": {"instance": "two-servers"},
     "calibrate": {},
@@ -33,7 +37,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "compare_terms": {"table": "table.csv"},
     "describe": {"instance": "two-servers"},
     "formulate": {"instance": "two-servers", "formulation": "time-indexed"},
+    "frontier": {"instance": SERVING},
     "generate": {},
+    "import_requests": {"requests": "log.csv", "instance": SERVING, "service": "chat"},
     "import_trace": {"source": "trace.csv"},
     "list_instances": {},
     "parts": {},
@@ -85,7 +91,7 @@ def test_there_is_a_case_for_each_function_that_takes_something() -> None:
 def test_every_parameter_refuses_what_it_cannot_be(
     function: str, parameter: str, value: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if value == 3.5 and parameter in {"time_limit", "max_size_mb"}:
+    if value == 3.5 and parameter in {"time_limit", "max_size_mb", "scale"}:
         return
     monkeypatch.chdir(tmp_path)
     given = {**NEEDED[function], **BESIDE.get((function, parameter), {}), parameter: value}

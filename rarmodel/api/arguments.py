@@ -40,6 +40,14 @@ def _are_paths(value: object) -> str | None:
     return next(filter(None, map(path, value)), None) if listed else None  # type: ignore[call-overload]
 
 
+def _are_numbers(value: object) -> str | None:
+    if why := several(value):
+        return why
+    listed = isinstance(value, list | tuple)
+    numbers_only = listed and all(type(one) in {int, float} for one in value)  # type: ignore[attr-defined]
+    return None if numbers_only else "a list of numbers is expected"
+
+
 CHECKS: dict[str, Check] = {
     **limits.CHECKS,
     "instance": IS_INSTANCE,
@@ -71,6 +79,13 @@ CHECKS: dict[str, Check] = {
     "colour": text,
     "family": text,
     "name": optional(text),
+    "services": several,
+    "latencies_ms": _are_numbers,
+    "accuracies": _are_numbers,
+    "requests": path,
+    "service": text,
+    "group": optional(text),
+    "scale": number("it must be above 0", lambda scale: scale > 0),
     "servers": optional(whole(1)),
     "gpus_per_server": optional(whole(1)),
     "cluster": optional(path),
@@ -131,6 +146,13 @@ def _is_span(value: object) -> str | None:
 _MEASURED = {**CHECKS, "contention": optional(numbers), "message_mb": optional(_is_span)}
 asked_to_calibrate = checked({**_MEASURED, "table": optional(_is_table)})
 asked_to_compare_models = checked({**_MEASURED, "table": _is_table})
-asked_to_compare_terms = checked({**CHECKS, "table": path, "test": optional(path)})
+asked_to_compare_terms = checked(
+    {
+        **CHECKS,
+        "table": path,
+        "test": optional(path),
+        "gpu_type": optional(expected("the name of a type of GPU")),
+    }
+)
 asked_for_kind = checked({"kind": optional(expected("the name of a kind of parts"))})
 asked_for_family = checked({"family": optional(expected("the name of a family"))})

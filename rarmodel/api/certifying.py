@@ -72,6 +72,11 @@ def certificate(
         )
     names = [goal.name for goal in result.objective if goal.objective is not None]
     problem = with_objective(load_instance(instance), names[0] if len(names) == 1 else names)
+    if problem.services:
+        raise UsageError(
+            f"no certificate: {problem.name!r} has services (services), and what they cost and "
+            "leave is not proven in one; leave them out for a certificate of the jobs alone"
+        )
     if result.time != problem.time:
         raise UsageError(
             f"no certificate: the result is not of the time of {problem.name!r}; if it was solved "

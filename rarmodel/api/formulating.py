@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rarmodel import registry
 from rarmodel.errors import UsageError
+from rarmodel.model.features import SERVICES, handled
 
 from .arguments import asked
 from .formulation_choices import check_entries
@@ -72,6 +73,12 @@ def formulate(
     problem = with_objective(load_instance(instance), objective)
     found = registry.find("formulations", formulation)
     stated = guarded(found)
+    apart = SERVICES.name in handled(found) - getattr(found, "meant_for", frozenset())
+    if problem.services and apart:
+        raise UsageError(
+            f"formulation {found.name!r} does not handle services (services) in one model with "
+            "the jobs; 'cheapest-mix' has the services alone, and `solve` puts both together"
+        )
     entries = entries_of(data)
     check_entries([problem], [stated], entries)
     scope = scope_for(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Measurement,
         Measurements,
         ModelComparison,
+        PublishedTable,
         Rates,
         TermComparison,
     )
@@ -279,6 +280,7 @@ def compare_terms(
     table: str | os.PathLike[str],
     *,
     test: str | os.PathLike[str] | None = None,
+    gpu_type: str | None = None,
     seed: int = 0,
     max_size_mb: float | None = None,
 ) -> TermComparison:
@@ -289,10 +291,13 @@ def compare_terms(
     table
         A CSV file in a published layout: step times by placement (`cluster`, `model`,
         `gpus_by_server`, `batch_per_gpu`, `step_seconds`), all-reduces (`cluster`, `gpus`,
-        `gpus_by_server`, `bytes`, `median_ms`) or pairs of jobs (`job (model,gpus,servers)`,
-        `beside`, `throughput_ratio`).
+        `gpus_by_server`, `bytes`, `median_ms`), pairs of jobs (`job (model,gpus,servers)`,
+        `beside`, `throughput_ratio`) or pairs on the same GPUs (`gpu_type`, `job`, `beside`,
+        `ratio`, `ratio_beside`, or Lucid's columns). Or Gavel's file of throughputs in JSON.
     test
         Another table of the same layout, which the fitted constants predict.
+    gpu_type
+        Of pairs on the same GPUs, use those on this type of GPU.
     seed
         Seed of the draw of the parts of the cross-validation.
     max_size_mb
@@ -313,10 +318,13 @@ def compare_terms(
     from rarmodel import calibration  # noqa: PLC0415 - few need it
 
     most = _most(max_size_mb)
+
+    def read(source: str | os.PathLike[str]) -> PublishedTable:
+        found = calibration.read_published(os.fspath(source), most)
+        return found if gpu_type is None else calibration.of_gpu_type(found, gpu_type)
+
     return calibration.compare_terms(
-        calibration.read_published(os.fspath(table), most),
-        test=None if test is None else calibration.read_published(os.fspath(test), most),
-        seed=seed,
+        read(table), test=None if test is None else read(test), seed=seed
     )
 
 

@@ -29,7 +29,7 @@ def parts(kind: str | None = None) -> Rows:
     ----------
     kind
         `methods`, `formulations`, `solvers`, `objectives`, `bounds`, `neighbourhoods`, `policies`,
-        `placements` or `reports`; by default the kinds themselves.
+        `placements`, `reports` or `models`; by default the kinds themselves.
 
     Raises
     ------
@@ -205,6 +205,31 @@ def _reports() -> list[dict[str, Any]]:
     ]
 
 
+def _models() -> list[dict[str, Any]]:
+    """One row of plain data for each model that has a profile, or was measured beside others."""
+    from rarmodel.workloads.measured_pressures import measured_pressures  # noqa: PLC0415
+    from rarmodel.workloads.model_profiles import LICENCES, profiles  # noqa: PLC0415
+
+    known, beside = profiles(), measured_pressures()
+    found = []
+    for name in sorted({*known, *beside}):
+        rows, pair = known.get(name, ()), beside.get(name)
+        sources = dict.fromkeys([*(row.source for row in rows), *([pair.source] if pair else [])])
+        found.append(
+            {
+                "name": name,
+                "gradient_mb": rows[0].gradient_mb if rows else None,
+                "batch_sizes": sorted({row.batch_size for row in rows}),
+                "sources": {source: LICENCES[source] for source in sources},
+                "errors": {row.hardware: row.error for row in rows},
+                "sensitivity": pair.sensitivity if pair else None,
+                "pressure": pair.pressure if pair else None,
+                "error_beside": pair.error if pair else None,
+            }
+        )
+    return found
+
+
 def _handled(part: object, objectives: Collection[str] | None = None) -> dict[str, list[str]]:
     """The objectives that a part is for, and the features that it handles."""
     found = handled(part)
@@ -241,4 +266,5 @@ _ROWS: dict[str, Callable[[], Rows]] = {
     "policies": _policies,
     "placements": _placements,
     "reports": _reports,
+    "models": _models,
 }

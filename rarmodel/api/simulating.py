@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, overload
 
 from rarmodel import registry
@@ -106,17 +107,21 @@ def simulate(
     policies: list[online.Policy] = [registry.find("policies", one) for one in asked]
     results = []
     for one in policies:
-        results.append(
-            played(
-                problem,
-                one,
-                chosen,
-                round_slots=round_slots,
-                reclaim=reclaim,
-                seed=seed,
-                progress=None if progress is None else _named(progress, one.name),
-            )
+        play = partial(
+            played,
+            policy=one,
+            placement=chosen,
+            round_slots=round_slots,
+            reclaim=reclaim,
+            seed=seed,
+            progress=None if progress is None else _named(progress, one.name),
         )
+        if problem.services:
+            from rarmodel.serving import simulate_beside  # noqa: PLC0415 - loads Pyomo
+
+            results.append(simulate_beside(problem, one.name, play))
+        else:
+            results.append(play(problem))
         if results[-1].stopped == INTERRUPTED:
             break
     return results if several else results[0]

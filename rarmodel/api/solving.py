@@ -37,6 +37,7 @@ from rarmodel.methods import (
 )
 from rarmodel.methods.stopping import Criterion, short_forms
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
+from rarmodel.model.features import SERVICES
 from rarmodel.model.objectives import MAKESPAN, Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import Report, require_feasible
@@ -52,7 +53,7 @@ from .sources import (
     with_horizon,
     with_objective,
 )
-from .starting import feasible, start_of_model
+from .starting import feasible, has_values, start_of_model
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -267,6 +268,14 @@ def solve_by_formulation(
     """Solve by a formulation; unless strict, a formulation that does not fit gives no error."""
     from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
 
+    if instance.services:
+        return _solve_beside_services(
+            *(instance, formulation, solvers, limits, data, start),
+            strict=strict,
+            model_only=model_only,
+            keep_model=keep_model,
+        )
+
     def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
         return FormulatedModel(formulation, scope, model)
 
@@ -283,6 +292,41 @@ def solve_by_formulation(
     )
 
 
+def _solve_beside_services(
+    instance: Instance,
+    formulation: Formulation,
+    solvers: Sequence[Solver],
+    limits: Limits,
+    data: Mapping[str, Any],
+    start: Starting | None,
+    **choices: bool,
+) -> Result:
+    """Decide the replicas first, and solve the jobs beside them by a formulation."""
+    from rarmodel.serving import solve_beside  # noqa: PLC0415 - loads Pyomo
+
+    if SERVICES.name in getattr(formulation, "meant_for", ()):
+        raise UsageError(
+            f"formulation {formulation.name!r} has no jobs; name another one for them, as every "
+            "solve decides the replicas of services by it first"
+        )
+    if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
+        raise UsageError(why)
+    if choices["model_only"]:
+        raise UsageError(
+            "model_only leaves all to the formulation's model, and replicas of services "
+            "(services) are decided before it; leave model_only out"
+        )
+    given = start if start is not None and has_values(start) else None
+
+    def solve_rest(rest: Instance, limits: Limits, schedule: Schedule | None) -> Result:
+        known = given if schedule is None else schedule
+        return solve_by_formulation(rest, formulation, solvers, limits, data, known, **choices)
+
+    schedule = None if given is not None else feasible(instance, start)
+    names = {"formulation": formulation.name, "solver": solvers[0].name}
+    return solve_beside(instance, limits, solve_rest, names, schedule)
+
+
 def solve_by_method(
     instance: Instance, method: Method, limits: Limits, start: Schedule | None = None
 ) -> Result:
@@ -292,6 +336,13 @@ def solve_by_method(
     """
     if why := unhandled(instance, handled(method), f"method {method.name!r}"):
         raise UsageError(why)
+    if instance.services:
+        from rarmodel.serving import solve_beside  # noqa: PLC0415 - loads Pyomo
+
+        def solve_rest(rest: Instance, limits: Limits, schedule: Schedule | None) -> Result:
+            return solve_by_method(rest, method, limits, schedule)
+
+        return solve_beside(instance, limits, solve_rest, {"method": method.name}, start)
 
     if not never_complete(instance):  # That is said at once, and nothing need be compiled.
         prepare_method(method, instance)

@@ -33,7 +33,7 @@ def starts_of(instances: Sequence[Instance], given: Starts | None) -> list[Start
         )
     found: list[Starting | None] = []
     for instance, start in zip(instances, each, strict=True):
-        if start is None or _has_values(start):
+        if start is None or has_values(start):
             found.append(start)
             continue
         try:
@@ -53,7 +53,7 @@ def feasible(instance: Instance, start: Starting | None) -> Schedule | None:
     """
     if start is None:
         return None
-    if _has_values(start):
+    if has_values(start):
         raise UsageError(
             "start: the values of a model need the formulation of this model; name it, or give a "
             "schedule"
@@ -67,7 +67,7 @@ def feasible(instance: Instance, start: Starting | None) -> Schedule | None:
     return schedule
 
 
-def _has_values(start: Starting) -> bool:
+def has_values(start: Starting) -> bool:
     """Whether a start has the values of a model."""
     if isinstance(start, Mapping):
         return "assignments" not in start
@@ -82,7 +82,7 @@ def start_of_model(
 
     if start is None:
         return None
-    if _has_values(start):
+    if has_values(start):
         values = start if is_model(start) else getattr(start, "model", start)
         return start_of_values(instance, formulation, values, data)
     schedule = feasible(instance, start)

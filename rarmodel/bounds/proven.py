@@ -15,6 +15,7 @@ from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
+from rarmodel.model.services import why_unanswerable
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Argument, EachJob, GpuPrices, LastJob
 from rarmodel.verifier import Report
@@ -29,6 +30,7 @@ from .bound import (
     LowerBound,
     ValueBound,
 )
+from .cheapest_replicas import least_cost_of_services
 from .least_demands import works
 
 EARLIEST = "earliest completions"
@@ -50,11 +52,28 @@ def _value(bound: Bound, instance: Instance, objective: Objective) -> Value | No
     """What a bound proves in milliseconds; None if nothing, or if it does not hold."""
     if bound.prove is None:
         return None
+    if instance.services:
+        return _beside_services(bound, instance, objective)
     proofs, key = _proofs(instance), (bound, objective)
     if key not in proofs:
         holds = _supports(bound, instance, objective)
         proofs[key] = _checked(bound, bound.prove, instance, objective) if holds else None
     return proofs[key]
+
+
+@once_per_instance
+def without_services(instance: Instance) -> Instance:
+    """The instance with its jobs alone."""
+    return instance.model_copy(update={"services": ()})
+
+
+def _beside_services(bound: Bound, instance: Instance, objective: Objective) -> Value | None:
+    """What a bound proves of the jobs alone, and what services cost at least beside them.
+
+    Replicas leave jobs fewer GPUs, and hold GPUs or slices of their own.
+    """
+    of_jobs = _value(bound, without_services(instance), objective)
+    return None if of_jobs is None else of_jobs + least_cost_of_services(instance, objective)
 
 
 def _supports(bound: Bound, instance: Instance, objective: Objective) -> bool:
@@ -229,6 +248,8 @@ def impossible(instance: Instance, bound: LowerBound | None = None) -> Impossibl
     """
     if reasons := never_complete(instance):
         return Impossible("a job can never complete", reasons)
+    if reasons := why_unanswerable(instance):
+        return Impossible("a service can never answer as asked", reasons)
     bound = bound or best_bound(instance)
     if bound.slots > horizon_of(instance):
         return Impossible("the lower bound exceeds the horizon", why_infeasible(instance, bound))
@@ -266,7 +287,7 @@ def value_bounds(instance: Instance) -> tuple[ValueBound, ...]:
         if proven is None:
             soonest = [work.head + work.slots for work in works(instance)]
             least = one.value(instance, soonest) if one.of_completions else 0
-            proven = ValueBound(least, EARLIEST)
+            proven = ValueBound(least + least_cost_of_services(instance, one), EARLIEST)
         found.append(proven)
     return tuple(found)
 

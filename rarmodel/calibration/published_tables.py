@@ -1,21 +1,33 @@
-"""Tables of measured GPUs in published layouts: steps by placement, all-reduces, pairs of jobs."""
+"""Tables of measured GPUs in published layouts: steps by placement, all-reduces, pairs of jobs.
+
+Pairs share the network, or the GPUs themselves.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from pydantic import ValidationError, ValidationInfo, field_validator
 
 from rarmodel.defaults import MAX_MB
-from rarmodel.errors import InputError, Problem, listed
+from rarmodel.errors import InputError, Problem, UsageError, listed
 from rarmodel.files import STANDARD_INPUT
+from rarmodel.json_text import parse_json
 from rarmodel.schema.base import Count, Name, Positive, Record
 from rarmodel.schema.problems import problems_of
-from rarmodel.workloads.trace_table import Row, Table, open_table
+from rarmodel.workloads.trace_table import Row, Table, Text, open_text, table_of
+
+from .colocated_pairs import (
+    GavelPair,
+    LucidPair,
+    SpeedBeside,
+    has_throughputs,
+    throughputs_of,
+)
 
 _PLACEMENT = re.compile(r"[1-9][0-9]{0,5}( [1-9][0-9]{0,5})*")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
@@ -133,7 +145,11 @@ class Pair(Record):
         return self.job.partition(",")[0]
 
 
-Measured = Step | AllReduce | Pair
+Measured = Step | AllReduce | Pair | SpeedBeside
+"""A measurement."""
+
+_Read = Step | AllReduce | Pair | GavelPair | LucidPair
+"""A row of a table."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +169,7 @@ class Layout:
     """
 
     name: str
-    record: type[Step] | type[AllReduce] | type[Pair]
+    record: type[Step] | type[AllReduce] | type[Pair] | type[GavelPair] | type[LucidPair]
     others: frozenset[str]
     renamed: Mapping[str, str]
 
@@ -162,6 +178,14 @@ class Layout:
         """Fields by the names of their columns."""
         names = {field: column for column, field in self.renamed.items()}
         return {names.get(field, field): field for field in self.record.model_fields}
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """Columns that no table of the layout lacks."""
+        fields = self.record.model_fields
+        return frozenset(
+            column for column, field in self.columns.items() if fields[field].is_required()
+        )
 
 
 STEPS = Layout("step times by placement", Step, frozenset({"exchange_seconds"}), {})
@@ -172,7 +196,29 @@ PAIRS = Layout(
     frozenset({"samples_per_second_alone"}),
     {"job (model,gpus,servers)": "job"},
 )
-LAYOUTS = (STEPS, ALL_REDUCES, PAIRS)
+COLOCATED = "pairs of jobs on the same GPUs"
+LUCID = Layout(COLOCATED, LucidPair, frozenset({"gpu_utilisation"}), {})
+LUCID_AS_PUBLISHED = Layout(
+    COLOCATED,
+    LucidPair,
+    frozenset({"gpu_num1", "gpu_num2", "gpu_util", "gmem_util"}),
+    {
+        "model1": "job",
+        "dataset1": "dataset",
+        "batchsize1": "batch",
+        "amp1": "amp",
+        "speed1": "ratio",
+        "model2": "beside",
+        "dataset2": "dataset_beside",
+        "batchsize2": "batch_beside",
+        "amp2": "amp_beside",
+        "speed2": "ratio_beside",
+        "gmem": "memory_used_mb",
+    },
+)
+GAVEL = Layout(COLOCATED, GavelPair, frozenset({"iterations_per_second_alone", "beside_alone"}), {})
+LAYOUTS = (STEPS, ALL_REDUCES, PAIRS, LUCID, LUCID_AS_PUBLISHED, GAVEL)
+"""All layouts; the first that a table has is its own."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +234,11 @@ class PublishedTable:
     rows
         The measurements.
     lines
-        Line of each measurement in the file.
+        Line of each measurement in the file; in JSON the number of its pair.
     ignored
         Unknown columns.
+    notes
+        What was left out, one line each.
     """
 
     source: str
@@ -198,11 +246,12 @@ class PublishedTable:
     rows: tuple[Measured, ...]
     lines: tuple[int, ...]
     ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def layout_of(header: Row) -> Layout | None:
     """The published layout that a header is of; None if a column of each is missing."""
-    return next((one for one in LAYOUTS if one.columns.keys() <= set(header)), None)
+    return next((one for one in LAYOUTS if one.needed <= set(header)), None)
 
 
 def is_published(source: str, max_mb: float = MAX_MB) -> bool:
@@ -215,26 +264,105 @@ def is_published(source: str, max_mb: float = MAX_MB) -> bool:
     """
     if source == STANDARD_INPUT:
         return False
-    with open_table(source, "a table of measurements", max_mb) as table:
-        return layout_of(table.first) is not None
+    with open_text(source, max_mb) as text:
+        if text.is_json:
+            return _throughputs(text) is not None
+        return layout_of(table_of(text, _EXPECTED).first) is not None
+
+
+_EXPECTED = "a table of measurements"
+
+
+def _throughputs(text: Text) -> dict[str, Any] | None:
+    """The object in JSON, if it has throughputs of pairs."""
+    try:
+        data, problems = parse_json(text.stream.read(), text.source)
+    except InputError:
+        return None
+    return data if not problems and isinstance(data, dict) and has_throughputs(data) else None
 
 
 def read_published(source: str, max_mb: float = MAX_MB) -> PublishedTable:
     """Read a table in a published layout from a file, or from standard input for `-`.
+
+    Of a file of Gavel's throughputs, JSON, the pairs are read.
 
     Raises
     ------
     InputError
         With every problem of the file, each with line and column.
     """
-    with open_table(source, "a table of measurements", max_mb) as table:
+    with open_text(source, max_mb) as text:
+        if text.is_json and (data := _throughputs(text)) is not None:
+            return _of_throughputs(data, text.source)
+        text.stream.seek(0)
+        table = table_of(text, _EXPECTED)
         layout = layout_of(table.first)
         if layout is None:
-            nearest = max(LAYOUTS, key=lambda one: len(one.columns.keys() & set(table.first)))
-            missing = [name for name in nearest.columns if name not in table.first]
+            nearest = max(LAYOUTS, key=lambda one: len(one.needed & set(table.first)))
+            missing = [
+                name
+                for name in nearest.columns
+                if name in nearest.needed and name not in table.first
+            ]
             message = f"no {listed(missing)}; {nearest.name} have these columns"
             raise InputError([Problem(f"line {table.line}", message)], table.source)
         return _published(table, layout)
+
+
+def of_gpu_type(table: PublishedTable, gpu_type: str) -> PublishedTable:
+    """The pairs of a table that were measured on one type of GPU.
+
+    Raises
+    ------
+    UsageError
+        If the table has no pairs on the same GPUs, or none on this type.
+    """
+    pairs = [row for row in table.rows if isinstance(row, SpeedBeside)]
+    types = dict.fromkeys(row.gpu_type for row in pairs if row.gpu_type)
+    if gpu_type not in types:
+        has = listed([*types]) if types else "no types of GPU"
+        raise UsageError(f"{gpu_type!r}: {table.source} has {has}")
+    kept = [i for i, row in enumerate(pairs) if row.gpu_type == gpu_type]
+    return replace(
+        table,
+        rows=tuple(pairs[i] for i in kept),
+        lines=tuple(table.lines[i] for i in kept),
+    )
+
+
+def _of_throughputs(data: Mapping[str, Any], source: str) -> PublishedTable:
+    """The pairs of a file of throughputs."""
+    found = throughputs_of(data)
+    problems = [*found.problems]
+    if not found.rows and not problems:
+        problems = [Problem("", "no pairs of jobs that run; measurements are expected")]
+    if problems:
+        raise InputError(problems, source)
+    rows, lines = _measurements(found.rows, range(1, len(found.rows) + 1))
+    left = f"{found.stopped} pairs have a job with 0 iterations per second, and are left out"
+    return PublishedTable(source, GAVEL, rows, lines, notes=(left,) if found.stopped else ())
+
+
+def _measurements(
+    read: Sequence[_Read], lines: Sequence[int]
+) -> tuple[tuple[Measured, ...], tuple[int, ...]]:
+    """The measurements of rows, and the line of each.
+
+    A row of two jobs on the same GPUs has two. The same pair in the other order says the same
+    again, and counts once.
+    """
+    found: dict[Measured, int] = {}
+    rows: list[Measured] = []
+    numbers: list[int] = []
+    for row, line in zip(read, lines, strict=True):
+        if isinstance(row, GavelPair | LucidPair):
+            for one in row.measurements():
+                found.setdefault(one, line)
+        else:
+            rows.append(row)
+            numbers.append(line)
+    return (*rows, *found), (*numbers, *found.values())
 
 
 def _published(table: Table, layout: Layout) -> PublishedTable:
@@ -247,7 +375,7 @@ def _published(table: Table, layout: Layout) -> PublishedTable:
     ]
     if problems:
         raise InputError(problems, table.source)
-    rows: list[Measured] = []
+    rows: list[_Read] = []
     lines: list[int] = []
     for line, found in _rows(table, layout):
         if isinstance(found, list):
@@ -261,10 +389,11 @@ def _published(table: Table, layout: Layout) -> PublishedTable:
         raise InputError(problems, table.source)
     known = layout.columns.keys() | layout.others
     ignored = tuple(name for name in header if name and name not in known)
-    return PublishedTable(table.source, layout, tuple(rows), tuple(lines), ignored)
+    measured, places = _measurements(rows, lines)
+    return PublishedTable(table.source, layout, measured, places, ignored)
 
 
-def _rows(table: Table, layout: Layout) -> Iterator[tuple[int, Measured | list[Problem]]]:
+def _rows(table: Table, layout: Layout) -> Iterator[tuple[int, _Read | list[Problem]]]:
     header, columns = table.first, layout.columns
     named = {field: column for column, field in columns.items()}
     for line, cells in table.rows:

@@ -12,14 +12,18 @@ import numpy as np
 from rarmodel.errors import InputError, Problem
 
 from . import terms
+from .asked import EVERYTHING, Asked, Predictor, Term
+from .colocated_pairs import SpeedBeside
+from .colocation_sections import memories, slowdowns
 from .published_tables import STEPS, PublishedTable, Step
 from .scoped_fit import Column, ScopedFit, fit_scoped
-from .term_questions import EVERYTHING, Asked, Term, asked_of, gradient_of
+from .term_questions import asked_of, gradient_of
 from .term_results import (
     RATES,
     AcrossErrors,
     GroupErrors,
     HeldOut,
+    PredictorErrors,
     TermComparison,
     TermConstant,
     TermErrors,
@@ -35,8 +39,13 @@ _UNSURE = 1.0
 
 _OF_CLUSTER = {
     *RATES,
-    *(terms.OVERHEAD, terms.LATENCY, terms.OVERLAP, terms.CARDS, terms.JOINED),
+    *(terms.OVERHEAD, terms.LATENCY, terms.OVERLAP, terms.CARDS, terms.JOINED, terms.LOSS_OF_ALL),
 }
+_OF_BOTH = {
+    *(terms.FORWARD, terms.BACKWARD),
+    *(terms.LOSS_OF_KIND, terms.GPU_SENSITIVITY, terms.GPU_PRESSURE),
+}
+"""Constants of a job on a cluster's GPUs."""
 _MAY_BE_0 = (terms.OVERHEAD, terms.LATENCY)
 
 
@@ -78,7 +87,7 @@ def compare_terms(
         found.append(errors)
     everything = np.arange(len(table.rows))
     best_fit = fit_scoped(asks.question(names, everything), everything)
-    constants = tuple(_constants(table, asks, names, best_fit))
+    constants = (*_constants(table, asks, names, best_fit), *_memories(table))
     rows = tuple(
         HeldOut(table.lines[i], asks.groups[i], *map(float, (y, predictions[0][i], last)))
         for i, (y, last) in enumerate(zip(asks.measured, predictions[-1], strict=True))
@@ -93,6 +102,8 @@ def compare_terms(
         rows=rows,
         tested=() if test is None else _tested(table, test, names, best_fit, seed),
         notes=tuple(_notes(table, constants)),
+        predictors=tuple(_predictor(asks, one, predictions[-1]) for one in asks.predictors),
+        slowdowns=slowdowns([row for row in table.rows if isinstance(row, SpeedBeside)]),
     )
 
 
@@ -131,6 +142,24 @@ def _errors(asks: Asked, term: Term, predicted: Column) -> TermErrors:
     return TermErrors(term.name, float(errors.mean()), float(errors.max()), groups, earns=False)
 
 
+def _predictor(asks: Asked, one: Predictor, best: Column) -> PredictorErrors:
+    """Held-out errors of a published predictor beside those of the best terms."""
+    predicted = np.full(len(asks.measured), np.nan)
+    for part in range(max(asks.folds) + 1):
+        left = np.flatnonzero(asks.folds == part)
+        predicted[left] = one.predict(np.flatnonzero(asks.folds != part), left)
+    own, others = (np.abs(column / asks.measured - 1.0) for column in (predicted, best))
+    more = own - others
+    return PredictorErrors(
+        one.name,
+        float(own.mean()),
+        float(own.max()),
+        _by_group(asks.groups, own),
+        float(more.mean()),
+        float(np.std(more)) / math.sqrt(len(more)),
+    )
+
+
 def _by_group(names: Sequence[str], errors: Column) -> tuple[GroupErrors, ...]:
     by_group: dict[str, list[float]] = {}
     for name, error in zip(names, errors, strict=True):
@@ -146,11 +175,17 @@ def _constants(
 ) -> Iterator[TermConstant]:
     """The constants that the rows determine."""
     question = asks.question(names, np.arange(len(asks.measured)))
-    both = {row.group: (row.cluster, row.model) for row in table.rows if isinstance(row, Step)}
+    both: dict[str, tuple[str | None, str]] = {}
+    for row in table.rows:
+        if isinstance(row, Step):
+            both[row.group] = row.cluster, row.model
+        elif isinstance(row, SpeedBeside):
+            both[row.job] = row.gpu_type or None, row.kind
+            both[row.other] = row.gpu_type or None, row.beside
 
     def made(name: str, label: str, value: float, error: float | None) -> TermConstant:
         cluster, job = (label, None) if name in _OF_CLUSTER else (None, label)
-        if name in {terms.FORWARD, terms.BACKWARD}:
+        if name in _OF_BOTH:
             cluster, job = both[label]
         if len(labels) == 1 and label == EVERYTHING:
             cluster = job = None
@@ -171,6 +206,20 @@ def _constants(
         for label, value, of in values:
             if len(of) > 1 and np.isfinite(value):
                 yield made(choice.name, label, value, None)
+
+
+def _memories(table: PublishedTable) -> Iterator[TermConstant]:
+    """Memory of kinds on the same GPUs, where pairs tell it."""
+    rows = [row for row in table.rows if isinstance(row, SpeedBeside)]
+    for kind in memories(rows, table.lines) if rows else ():
+        error = kind.standard_error
+        yield TermConstant(
+            terms.MEMORY,
+            kind.gpu_type or None,
+            kind.kind,
+            _rounded(kind.memory_gb),
+            None if error is None else _rounded(error),
+        )
 
 
 def _rounded(value: float) -> float:
@@ -225,7 +274,7 @@ def _tested(
     seed: int,
 ) -> tuple[GroupErrors, ...]:
     """Errors on another table, by constants of the first."""
-    if test.layout != table.layout:
+    if test.layout.name != table.layout.name:
         message = f"{test.layout.name}; {table.layout.name} are expected, as in {table.source}"
         raise InputError([Problem("", message)], test.source)
     both = PublishedTable(
@@ -253,7 +302,7 @@ def _tested(
 
 
 def _notes(table: PublishedTable, constants: Sequence[TermConstant]) -> list[str]:
-    notes = []
+    notes = [*table.notes]
     if table.ignored:
         notes.append(f"unknown columns are ignored: {', '.join(table.ignored)}")
     joined: Mapping[str, float] = {

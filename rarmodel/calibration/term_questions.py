@@ -7,21 +7,27 @@ to a job, wherever it runs; forward and backward pass belong to a job on a clust
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from random import Random
 from typing import Any, cast
 
 import numpy as np
 
-from rarmodel.errors import InputError, Problem
 from rarmodel.workloads.model_profiles import known_model, profiles
 
 from . import terms
-from .published_tables import ALL_REDUCES, PAIRS, STEPS, AllReduce, Pair, PublishedTable, Step
+from .asked import EVERYTHING, Asked, Term, parts_of
+from .colocation_questions import colocated_asked
+from .published_tables import (
+    ALL_REDUCES,
+    COLOCATED,
+    PAIRS,
+    STEPS,
+    AllReduce,
+    Pair,
+    PublishedTable,
+    Step,
+)
 from .scoped_fit import PULL, Choice, Column, Constant, Question, labelled
 
-PARTS = 5
-"""Parts of a cross-validation."""
 UNKNOWN_MB = 100.0
 """Start of a gradient of which nothing is known."""
 PULL_OF_KNOWN = 0.01
@@ -29,54 +35,8 @@ PULL_OF_KNOWN = 0.01
 _MOST_CARDS = 8
 _GROUPS = (2, 4)
 
-EVERYTHING = "all"
-"""The scope of a constant that all rows share."""
 ALONE = "(8)"
 """The model without terms."""
-
-
-@dataclass(frozen=True)
-class Term:
-    """A term that a table can be asked for.
-
-    Attributes
-    ----------
-    name
-        Its name in words.
-    constants
-        Names of the constants that it adds.
-    instead
-        Whether it takes the place of the terms before it.
-    """
-
-    name: str
-    constants: tuple[str, ...]
-    instead: bool = False
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A table as columns, with the terms that it can be asked for.
-
-    Attributes
-    ----------
-    measured
-        Measured values.
-    groups
-        What errors of a row are told apart by.
-    terms
-        The terms, in the order in which they are tried.
-    folds
-        Part of each row in a cross-validation; −1 for a row that is never left out.
-    question
-        The question for some names of constants, with starts that come from some rows.
-    """
-
-    measured: Column
-    groups: tuple[str, ...]
-    terms: tuple[Term, ...]
-    folds: Column
-    question: Callable[[Collection[str], Column], Question]
 
 
 def asked_of(table: PublishedTable, seed: int) -> Asked:
@@ -94,7 +54,12 @@ def asked_of(table: PublishedTable, seed: int) -> Asked:
     InputError
         If the table has too few rows to leave any out.
     """
-    asked = {STEPS.name: _steps, ALL_REDUCES.name: _all_reduces, PAIRS.name: _pairs}
+    asked = {
+        STEPS.name: _steps,
+        ALL_REDUCES.name: _all_reduces,
+        PAIRS.name: _pairs,
+        COLOCATED: colocated_asked,
+    }
     return asked[table.layout.name](table, seed)
 
 
@@ -103,17 +68,6 @@ def gradient_of(model: str) -> float | None:
     name = known_model(model)
     found = None if name is None else profiles()[name][0]
     return None if found is None or found.fitted else found.gradient_mb
-
-
-def _parts(keys: Sequence[Any], never: Collection[Any], seed: int, table: PublishedTable) -> Column:
-    """The part of each row by its key; rows of one key are in one part."""
-    drawn = sorted(set(keys) - set(never))
-    if len(drawn) < 2:
-        message = "one placement or row with two GPUs or more; at least two are expected"
-        raise InputError([Problem("", message)], table.source)
-    Random(seed).shuffle(drawn)  # noqa: S311 - no secrets here
-    part = {key: i % min(PARTS, len(drawn)) for i, key in enumerate(drawn)}
-    return np.array([part.get(key, -1) for key in keys])
 
 
 def _rings(rows: Sequence[Step] | Sequence[AllReduce]) -> terms.Rings:
@@ -185,7 +139,7 @@ def _steps(table: PublishedTable, seed: int) -> Asked:
     measured = np.array([row.measured for row in rows])
     groups = [row.group for row in rows]
     keys = [(row.cluster, tuple(sorted(row.gpus_by_server))) for row in rows]
-    folds = _parts(keys, [key for key in keys if sum(key[1]) == 1], seed, table)
+    folds = parts_of(keys, [key for key in keys if sum(key[1]) == 1], seed, table)
     models, model = labelled([row.model for row in rows])
     pairs, pair = labelled(groups)
     known = [gradient_of(name) for name in models]
@@ -254,7 +208,7 @@ def _all_reduces(table: PublishedTable, seed: int) -> Asked:
         Term("network cards", (terms.CARDS,)),
         Term("latency", (terms.LATENCY,)),
     )
-    folds = _parts(range(len(rows)), (), seed, table)
+    folds = parts_of(range(len(rows)), (), seed, table)
     return Asked(measured, tuple(row.group for row in rows), tried, folds, question)
 
 
@@ -293,5 +247,5 @@ def _pairs(table: PublishedTable, seed: int) -> Asked:
         Term("duty × duty", (_DUTY,), instead=True),
         Term("sensitivity × pressure", (terms.SENSITIVITY, terms.PRESSURE), instead=True),
     )
-    folds = _parts(range(len(rows)), (), seed, table)
+    folds = parts_of(range(len(rows)), (), seed, table)
     return Asked(measured, tuple(row.group for row in rows), tried, folds, question)

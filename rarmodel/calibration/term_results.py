@@ -6,12 +6,13 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rarmodel.errors import UsageError
+from rarmodel.errors import UsageError, listed
 from rarmodel.files import parse_instance
 from rarmodel.model.timing import MAX_OVERLAP
 from rarmodel.schema import Instance, StarNetwork
 
 from . import terms
+from .colocation_sections import MeasuredSlowdown, listed_pairs, of_kind, with_pairs
 
 RATES = (terms.WITHIN, terms.BETWEEN)
 _OF_CONTENTION = (terms.OVERHEAD, terms.LATENCY, terms.OVERLAP)
@@ -64,13 +65,69 @@ class TermErrors:
 
     @property
     def mean_of_groups(self) -> float:
-        """The mean of the groups' means: a group counts the same however many rows it has."""
-        return math.fsum(one.mean for one in self.groups) / len(self.groups)
+        """The mean of the groups' means."""
+        return mean_of(self.groups)
 
     @property
     def worst_group(self) -> GroupErrors:
         """The group with the greatest mean."""
-        return max(self.groups, key=lambda one: one.mean)
+        return worst_of(self.groups)
+
+
+@dataclass(frozen=True)
+class PredictorErrors:
+    """Held-out errors of a published predictor, beside those of the terms.
+
+    Attributes
+    ----------
+    predictor
+        Its name.
+    mean, worst
+        Mean and greatest absolute relative error of the same rows.
+    groups
+        The errors by group.
+    difference
+        The mean less that with all terms that earn their place.
+    standard_error
+        Standard error of the difference, row by row.
+    """
+
+    predictor: str
+    mean: float
+    worst: float
+    groups: tuple[GroupErrors, ...]
+    difference: float
+    standard_error: float
+
+    @property
+    def mean_of_groups(self) -> float:
+        """The mean of the groups' means."""
+        return mean_of(self.groups)
+
+    @property
+    def worst_group(self) -> GroupErrors:
+        """The group with the greatest mean."""
+        return worst_of(self.groups)
+
+    @property
+    def verdict(self) -> str:
+        """The error, and how far it is from that of the terms."""
+        points, noise = 100.0 * abs(self.difference), 100.0 * self.standard_error
+        side = "above" if self.difference > 0 else "below"
+        return (
+            f"{self.predictor}: the mean held-out error is {self.mean:.1%}, {points:.1f} points "
+            f"{side}, with a standard error of {noise:.1f}"
+        )
+
+
+def mean_of(groups: tuple[GroupErrors, ...]) -> float:
+    """The mean of the groups' means: a group counts the same however many rows it has."""
+    return math.fsum(one.mean for one in groups) / len(groups)
+
+
+def worst_of(groups: tuple[GroupErrors, ...]) -> GroupErrors:
+    """The group with the greatest mean."""
+    return max(groups, key=lambda one: one.mean)
 
 
 @dataclass(frozen=True)
@@ -165,6 +222,10 @@ class TermComparison:
         Errors on another table, by group; empty without one.
     notes
         Notes, one line each.
+    predictors
+        Errors of published predictors on the same rows; empty where none is known.
+    slowdowns
+        Measured slowdowns of pairs of kinds; empty where a table has none.
     """
 
     source: str
@@ -175,6 +236,8 @@ class TermComparison:
     rows: tuple[HeldOut, ...]
     tested: tuple[GroupErrors, ...]
     notes: tuple[str, ...]
+    predictors: tuple[PredictorErrors, ...] = ()
+    slowdowns: tuple[MeasuredSlowdown, ...] = ()
 
     @property
     def best(self) -> TermErrors:
@@ -183,7 +246,7 @@ class TermComparison:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """A sentence on each term: whether it earns its place."""
+        """A sentence on each term, whether it earns its place, and on each predictor."""
         found = []
         before = self.terms[0]
         for one in self.terms[1:]:
@@ -191,14 +254,17 @@ class TermComparison:
             earns = "earns its place" if one.earns else "does not earn its place"
             found.append(f"{one.term}: {earns}, {change}")
             before = one if one.earns else before
-        return tuple(found)
+        return (*found, *(one.verdict for one in self.predictors))
 
     def sections(self) -> dict[str, Any]:
         """The constants as sections of an instance, and profiles of jobs.
 
         With one cluster these are `cluster`, `contention` and `profiles`, else `clusters` has such
-        sections by name. Network cards, which belong to servers, are in `servers`.
+        sections by name. Network cards, which belong to servers, are in `servers`. Measured pairs
+        on the same GPUs are in `colocation`; their clusters are types of GPU.
         """
+        if self.slowdowns:
+            return self._sections_of_pairs()
         shared: dict[str, dict[str, Any]] = {}
         for one in self.constants:
             if one.cluster is None and one.job is not None:
@@ -217,15 +283,43 @@ class TermComparison:
             return {"profiles": shared} if shared else {}
         return next(iter(clusters.values())) if len(clusters) == 1 else {"clusters": clusters}
 
+    def _sections_of_pairs(self) -> dict[str, Any]:
+        """The same of pairs on the same GPUs, by type of GPU if there are several."""
+        types: dict[str, dict[str, dict[str, float]]] = {}
+        for one in self.slowdowns:
+            kinds = types.setdefault(one.gpu_type, {})
+            kinds.setdefault(one.kind, {})
+            kinds.setdefault(one.beside, {})
+        for constant in self.constants:
+            kinds = types[constant.cluster or ""]
+            of = kinds if constant.job is None else [constant.job]
+            for kind in of:
+                kinds[kind][constant.name] = constant.value
+        found = {
+            gpu_type: {
+                "colocation": listed_pairs(self.slowdowns, gpu_type),
+                "profiles": {kind: of_kind(values) for kind, values in kinds.items()},
+            }
+            for gpu_type, kinds in types.items()
+        }
+        return next(iter(found.values())) if len(found) == 1 else {"clusters": found}
+
     def applied(self, instance: Instance) -> Instance:
         """A copy of an instance with the constants of the table's one cluster.
+
+        Pairs on the same GPUs go to the jobs of their kinds.
 
         Raises
         ------
         UsageError
-            If the table has no cluster, or several.
+            If the table has no cluster, or several, or if no job has a kind of the table.
         """
         found = self.sections()
+        if self.slowdowns:
+            if "clusters" in found:
+                types = listed(list(found["clusters"]))
+                raise UsageError(f"{self.source} has {types}; choose one by --gpu-type")
+            return with_pairs(instance, found, self.source)
         if "cluster" not in found and "contention" not in found:
             why = "several clusters" if "clusters" in found else "no cluster"
             raise UsageError(f"{self.source} has {why}; an instance takes constants of one")
@@ -256,9 +350,13 @@ class TermComparison:
                 }
                 for one in self.terms
             ],
+            "predictors": [
+                {**asdict(one), "mean_of_groups": one.mean_of_groups} for one in self.predictors
+            ],
             "verdicts": list(self.verdicts),
             "across": [asdict(one) for one in self.across],
             "constants": [asdict(one) for one in self.constants],
+            "slowdowns": [one._asdict() for one in self.slowdowns],
             "tested": [asdict(one) for one in self.tested],
             "rows": [asdict(one) for one in self.rows],
             "notes": list(self.notes),

@@ -31,6 +31,9 @@ JOINED = "gpus_joined"
 as between servers: in an instance, each group is a server of its own."""
 CONCURRENCY = "concurrency"
 SENSITIVITY, PRESSURE = "network_sensitivity", "network_pressure"
+GPU_SENSITIVITY, GPU_PRESSURE, MEMORY = "sensitivity", "pressure", "memory_gb"
+LOSS_OF_KIND, LOSS_OF_ALL = "loss of a kind", "loss of all"
+"""Sensitivity at pressure 1: of each kind, and of all."""
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Another table in the same published layout, which the fitted constants predict.",
 )
+@click.option(
+    "--gpu-type",
+    metavar="NAME",
+    help="Of pairs of jobs on the same GPUs, use those on this type of GPU.",
+)
 @SEED
 @MAX_SIZE
 @JSON
@@ -84,14 +89,15 @@ def calibrate(
     output: str | None,
     compare_models: bool,  # noqa: FBT001
     test: str | None,
+    gpu_type: str | None,
     seed: int,
     as_json: bool,  # noqa: FBT001
 ) -> int:
     """Fit ξ1, α and ξ2 to measured times in TABLE (CSV), and rates to the output of nccl-tests.
 
-    TABLE may also have a published layout: step times by placement, all-reduces, or pairs of jobs.
-    Then the terms of the model are added one after another, and those that lower the held-out error
-    are fitted.
+    TABLE may also have a published layout: step times by placement, all-reduces, pairs of jobs on
+    the same servers, or pairs on the same GPUs, as Gavel and Lucid have measured. Then the terms of
+    the model are added one after another, and those that lower the held-out error are fitted.
     """
     from rarmodel.api import inputs, sources  # noqa: PLC0415
 
@@ -109,10 +115,13 @@ def calibrate(
         if nccl_tests or message_mb or rates or constants or model:
             others = "--nccl-tests, --message-mb, --cluster and --contention"
             raise UsageError(f"{table} has a published layout, which goes without {others}")
-        compared = inputs.compare_terms(table, test=test, seed=seed, max_size_mb=max_size_mb)
+        compared = inputs.compare_terms(
+            table, test=test, gpu_type=gpu_type, seed=seed, max_size_mb=max_size_mb
+        )
         return _terms(compared, base, output, plot, as_json=as_json)
-    if test is not None:
-        raise UsageError("--test needs TABLE in a published layout")
+    if test is not None or gpu_type is not None:
+        option = "--test" if gpu_type is None else "--gpu-type"
+        raise UsageError(f"{option} needs TABLE in a published layout")
     known: dict[str, Any] = {
         "instance": base,
         "rates": rates,

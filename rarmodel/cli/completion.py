@@ -120,6 +120,7 @@ BY_NAME = {
     "model": Completed(_models),
     "file": Completed(_campaigns, "file"),
     "plan": FILE,
+    "request": FILE,
     "schedule": FILE,
     "certificate": FILE,
     "table": FILE,

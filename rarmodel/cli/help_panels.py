@@ -9,8 +9,8 @@ from rich_click import RichCommandPanel, RichOptionPanel
 
 COMMANDS: Mapping[str, Sequence[str]] = {
     "Solve": ("solve", "verify", "audit", "check", "formulate"),
-    "Data": ("generate", "import", "calibrate", "describe", "schema"),
-    "Compare": ("compare", "simulate", "what-if", "campaign", "plot", "report"),
+    "Data": ("generate", "import", "import-requests", "calibrate", "describe", "schema"),
+    "Compare": ("compare", "simulate", "what-if", "frontier", "campaign", "plot", "report"),
     "Cluster": ("slurm", "kubernetes", "testbed"),
     "Lists": ("list", "instances"),
 }

@@ -127,6 +127,27 @@ def reports(rows: Iterable[Mapping[str, Any]]) -> TextTable:
     return table
 
 
+def models(rows: Iterable[Mapping[str, Any]]) -> TextTable:
+    """The models, with how far their profiles are off, and their rings beside others."""
+    numbers = [words(name, 1) for name in ("sensitivity", "pressure", "error beside")]
+    table = TextTable(None, [words("model"), prose("source"), prose("error"), *numbers])
+    for row in rows:
+        sources = ", ".join(f"{name} ({licence})" for name, licence in row["sources"].items())
+        errors = [f"{kind} {error:.1%}" for kind, error in row["errors"].items() if error]
+        beside = row["error_beside"]
+        table.add(
+            row["name"],
+            sources,
+            ", ".join(errors) or NONE,
+            *(NONE if (value := row[name]) is None else f"{value:g}" for name in _PRESSURES),
+            NONE if beside is None else f"{beside:.1%}",
+        )
+    return table
+
+
+_PRESSURES = ("sensitivity", "pressure")
+
+
 PARTS: dict[str | None, Callable[[Sequence[Mapping[str, Any]]], TextTable]] = {
     None: kinds,
     "methods": methods,
@@ -138,5 +159,6 @@ PARTS: dict[str | None, Callable[[Sequence[Mapping[str, Any]]], TextTable]] = {
     "policies": policies,
     "placements": placements,
     "reports": reports,
+    "models": models,
 }
 """The table of each kind of parts; that of the kinds themselves at None."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def terms(found: TermComparison) -> TextTable:
-    """Held-out errors term by term."""
+    """Held-out errors term by term, then those of published predictors."""
     table = TextTable(
         None,
         [
@@ -34,6 +34,16 @@ def terms(found: TermComparison) -> TextTable:
             f"{one.worst:.0%}",
             f"{worst.group}: {worst.mean:.1%}",
             NONE if i == 0 else "yes" if one.earns else "no",
+        )
+    for predictor in found.predictors:
+        worst = predictor.worst_group
+        table.add(
+            predictor.predictor,
+            f"{predictor.mean:.1%}",
+            f"{predictor.mean_of_groups:.1%}",
+            f"{predictor.worst:.0%}",
+            f"{worst.group}: {worst.mean:.1%}",
+            NONE,
         )
     return table
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .drawing import draw as draw
     from .figures import headed as headed
     from .figures import schedules_chart as schedules_chart
+    from .frontier import frontier_chart as frontier_chart
     from .measured_terms import terms_chart as terms_chart
     from .method_tables import MethodTable as MethodTable
     from .method_tables import setting_table as setting_table
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .output import image_of as image_of
     from .page import report_page as report_page
     from .reserved import Away as Away
+    from .serving import HeldByReplica as HeldByReplica
     from .shown import Shown as Shown
     from .side_by_side import draw_all as draw_all
     from .simulations import Group as Group
@@ -54,8 +56,19 @@ if TYPE_CHECKING:
 HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
 _PLAIN = {
-    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "LogEntry", "Shown", "Steps", "Trial"),
-    *("draw", "draw_all", "shown_bounds"),
+    *(
+        "Away",
+        "Bar",
+        "HeldByReplica",
+        "Drawing",
+        "Drawn",
+        "LinkRings",
+        "LogEntry",
+        "Shown",
+        "Steps",
+        "Trial",
+    ),
+    *("draw", "draw_all", "shown_bounds", "HeldByReplica"),
 }
 """Names that need no library that draws."""
 

@@ -20,6 +20,7 @@ from rarmodel.schema import AnyAssignment, Held, Instance, Job, Schedule
 from rarmodel.verifier import Report, Run, run_of, simulate
 
 from .reserved import Away, Hold, away_areas, blocks
+from .serving import HeldByReplica, held_by_replicas
 from .slice_lanes import Lane, Stay, slice_lanes
 from .steps import Steps, steps_of
 
@@ -140,6 +141,8 @@ class Drawing:
         server's GPUs.
     away
         Blocks of GPUs that are shown as reserved.
+    replicas
+        Blocks of GPUs that replicas of services hold.
     parts
         Parts that a GPU has: 1 where jobs share none.
     """
@@ -153,6 +156,7 @@ class Drawing:
     links: tuple[LinkRings, ...]
     held: tuple[Steps, ...]
     away: tuple[Away, ...] = ()
+    replicas: tuple[HeldByReplica, ...] = ()
     parts: int = 1
 
     @cached_property
@@ -374,6 +378,7 @@ def draw(instance: Instance, schedule: Schedule, report: Report, label: str = ""
         ),
         held=tuple(steps_of(on_server[server]) for server in range(len(cluster.servers))),
         away=away_areas(instance, holds),
+        replicas=held_by_replicas(instance, schedule),
         parts=parts,
     )
 

@@ -17,7 +17,7 @@ from rarmodel.errors import one_line
 from rarmodel.model import job_extremes
 from rarmodel.model.gpu_sharing import shares_gpus
 
-from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, ink_on
+from .colours import AWAY, COOL, FAULT, NETWORK, PAPER, SERVING, ink_on
 from .gantt_marks import jobs_moments, length_lines, parts_of_bars
 from .grids import utilisation_grid
 from .heat import heat_map
@@ -35,6 +35,7 @@ IN_VIEW = 800
 """Single jobs of a large cluster come into view where the window holds about as many."""
 OPACITIES = (1, 0.92, 0.84)
 """Of jobs of equal size, so that neighbours are distinct."""
+AWAY_WORDS, REPLICA_WORDS = "GPUs reserved", "replicas of services"
 SPREAD, BROKEN = "ring over several servers", "job that breaks a constraint"
 LETTER = 6.4
 """Width of a letter in a bar, in pixels."""
@@ -354,10 +355,10 @@ def _marked(view: View, drawn: alt.Chart) -> Layers:
 
 
 def _reserved(view: View) -> Layers:
-    """The GPUs that are reserved, with the reason."""
+    """The GPUs that are reserved, with the reason, and those that replicas of services hold."""
     shown = view.shown
     cluster = shown.instance.cluster
-    names = ("schedule", "slot", "until", "top", "bottom", "reason", "reserved", "slots")
+    names = ("schedule", "slot", "until", "top", "bottom", "reason", "reserved", "slots", "what")
     found: dict[str, list[Any]] = {name: [] for name in names}
     for i, (drawing, end) in enumerate(zip(shown.drawings, shown.ends, strict=True)):
         for area in drawing.away:
@@ -368,26 +369,34 @@ def _reserved(view: View) -> Layers:
             row = (
                 *(i, area.start, until, top, bottom, one_line(one.reason or "reserved")),
                 f"{what}: {one.reason}" if one.reason else what,
-                _span(one.start, one.end),
+                *(_span(one.start, one.end), AWAY_WORDS),
             )
             for name, value in zip(names, row, strict=True):
                 found[name].append(value)
+        for held in drawing.replicas:
+            top, bottom = drawing.rows_of(held.server, held.first, held.gpus, large=shown.large)
+            name = one_line(f"{held.service}: {held.variant}")
+            what = f"{counted(held.gpus, 'GPU')} of {cluster.servers[held.server].name}: {name}"
+            row = (
+                *(i, held.start, held.end, top, bottom, name, what),
+                *(_span(held.start, held.end), REPLICA_WORDS),
+            )
+            for column, value in zip(names, row, strict=True):
+                found[column].append(value)
     if not found["slot"]:
         return []
     drawn = rows(found).transform_filter(view.chosen)
-    areas = (
-        drawn.transform_calculate(what="'GPUs reserved'")
-        .mark_rect(clip=True, opacity=0.3, stroke=AWAY, strokeDash=[2, 2])
-        .encode(
-            **view.sides,
-            color=alt.Color(
-                "what:N",
-                title=None,
-                scale=alt.Scale(domain=["GPUs reserved"], range=[AWAY]),
-                legend=alt.Legend() if view.legend else None,
-            ),
-            tooltip=["reserved:N", "slots:N"],
-        )
+    colours = {AWAY_WORDS: AWAY, REPLICA_WORDS: SERVING}
+    domain = [words for words in colours if words in found["what"]]
+    areas = drawn.mark_rect(clip=True, opacity=0.3, stroke=AWAY, strokeDash=[2, 2]).encode(
+        **view.sides,
+        color=alt.Color(
+            "what:N",
+            title=None,
+            scale=alt.Scale(domain=domain, range=[colours[words] for words in domain]),
+            legend=alt.Legend() if view.legend else None,
+        ),
+        tooltip=["reserved:N", "slots:N"],
     )
     return [areas, _texts(view, drawn, "reason", shade("quiet"))]
 

@@ -17,6 +17,7 @@ UNITS = {
     "step times by placement": "time of a step, s",
     "all-reduces by placement": "time of an all-reduce, s",
     "pairs of jobs": "throughput, as a part of that alone",
+    "pairs of jobs on the same GPUs": "speed, as a part of that alone",
 }
 MOST_POINTS = 600
 """Most measurements that the chart shows: evenly chosen of all."""

@@ -7,6 +7,7 @@ from .evaluate import (
     Placements,
     decisions,
     evaluate,
+    numbered_gpus,
     placements_of,
 )
 
@@ -24,5 +25,6 @@ __all__ = [
     "decisions",
     "evaluate",
     "new_state",
+    "numbered_gpus",
     "placements_of",
 ]

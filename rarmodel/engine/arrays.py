@@ -14,6 +14,7 @@ from rarmodel.model.sharing_rule import pressure_of, pressure_units, sharing_rul
 from rarmodel.model.topology import topology
 from rarmodel.schema import Instance
 
+from .gpu_loads import GpuLoads, SharedGpus, new_loads, shared_gpus
 from .modes import rates_within, rows_of
 
 Ints = npt.NDArray[np.int64]
@@ -162,6 +163,8 @@ class Arrays(NamedTuple):
     felt: Ints
     """(jobs × classes) Unless rings are alike: what the ring of a job with a pressure counts; for
     others `−1 − a'`, where a' is the sensitivity in billionths."""
+    gpus: SharedGpus | None
+    """GPUs that jobs may share; None if none may."""
 
 
 class State(NamedTuple):
@@ -200,6 +203,8 @@ class State(NamedTuple):
     """(jobs) of `KNOWN`, where exchange and passes overlap: powers are not taken once more."""
     reach: Floats
     """(jobs) The most in Gbit/s that network cards let each ring on links have; or empty."""
+    gpus: GpuLoads | None
+    """Who is on which GPU; None if no GPU is shared."""
 
 
 def arrays_of(instance: Instance) -> Arrays:
@@ -240,6 +245,7 @@ def arrays_of(instance: Instance) -> Arrays:
         gbps=np.array([link.gbps for link in tree.links], np.float64),
         classes=len(sensitivities(instance)),
         felt=_felt(instance),
+        gpus=shared_gpus(instance, _within(instance, len(modes))),
     )
 
 
@@ -253,6 +259,12 @@ def _felt(instance: Instance) -> Ints:
         if job.network_pressure is not None:
             found[j] = [pressure_units(pressure_of(job), sensitivity) for sensitivity in few]
     return found.reshape(-1)
+
+
+def _within(instance: Instance, modes: int) -> Floats:
+    """(modes) Bandwidth in Gbit/s of a ring within a server: modes are by rate, again and again."""
+    rates = rates_within(instance)
+    return np.tile(np.array(rates), modes // len(rates))
 
 
 def _sharing(instance: Instance) -> int:
@@ -325,6 +337,7 @@ def new_state(arrays: Arrays) -> State:
         load=np.zeros((2, columns), np.int64),
         known=np.zeros(jobs if len(arrays.norm) else 0, KNOWN),
         reach=np.zeros(jobs if len(arrays.cards) else 0),
+        gpus=new_loads(arrays.gpus),
     )
     state.links["row"] = arrays.row_at[:-1]
     return state

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.schema import Instance, Schedule
 
 from .arrays import CUT_OFF, NEVER, OVERFULL, STUCK, Arrays, Ints, State, arrays_of, new_state
@@ -112,12 +114,32 @@ def decisions(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]
     return starts, placements
 
 
+def numbered_gpus(instance: Instance, schedule: Schedule) -> list[list[int]]:
+    """(jobs) GPUs of each job by number, as in `SharedGpus`; in the order of `decisions`."""
+    servers = instance.cluster.servers
+    first = dict(
+        zip(
+            [s.name for s in servers],
+            accumulate((s.gpus for s in servers), initial=0),
+            strict=False,
+        )
+    )
+    by_job = {assignment.job: assignment.gpus for assignment in schedule.assignments}
+    return [
+        [first[name] + gpu for name, own in by_job[job.name].items() for gpu in own]
+        for job in instance.jobs
+    ]
+
+
 def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
     """Evaluate a schedule that assigns each job once to servers that exist.
 
     What a job holds after its completion, in segments that should not be, counts for nothing.
     """
     if instance.preemption is not None:
+        return Evaluation(*evaluated(instance, segments_of(instance, schedule), NEVER))
+    if shares_gpus(instance):
+        decisions(instance, schedule)  # No job is interrupted.
         return Evaluation(*evaluated(instance, segments_of(instance, schedule), NEVER))
     return Engine(instance).evaluate(*decisions(instance, schedule))
 

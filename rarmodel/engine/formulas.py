@@ -7,7 +7,7 @@ from inspect import isfunction
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from rarmodel.model import contention, interruptions, timing
+from rarmodel.model import contention, gpu_sharing, interruptions, timing
 from rarmodel.model.sharing_rule import RULES
 from rarmodel.model.sharing_rule import felt_units as _felt_units
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     weight = _LOADS.weight
     level = _LOADS.level
     felt_units = _felt_units
+    slowdown = gpu_sharing.slowdown
 else:
 
     @cache
@@ -53,3 +54,4 @@ else:
     weight = _inner(_LOADS.weight)
     level = _inner(_LOADS.level)
     felt_units = _inner(_felt_units)
+    slowdown = _inner(gpu_sharing.slowdown)

@@ -44,6 +44,16 @@ from .duties import (
     unload_link,
 )
 from .formulas import cards_gbps, slots_needed
+from .gpu_loads import (
+    changed_on_gpus,
+    changed_ring,
+    empty_gpus,
+    join_gpus,
+    leave_gpus,
+    meet_on_gpus,
+    pressed_compute,
+    rate_within,
+)
 from .mode_speeds import mode_speed
 
 _inner = partial(compiled, inner=True)
@@ -70,6 +80,7 @@ def reset(arrays: Arrays, state: State) -> None:
             link.share = ROOM
     if arrays.sharing != BY_COUNT:
         state.load[:] = 0
+    empty_gpus(state.gpus)
 
 
 @_inner
@@ -82,7 +93,10 @@ def start(
     workers: Ints,
     servers_used: int,
 ) -> None:
-    """Start a job in a mode now, with `workers[i]` on `servers[i]` for i below `servers_used`."""
+    """Start a job in a mode now, with `workers[i]` on `servers[i]` for i below `servers_used`.
+
+    Where GPUs are shared, `GpuLoads.held` has its GPUs.
+    """
     ring = state.rings[job]
     ring.mode = mode
     ring.servers = servers_used
@@ -91,13 +105,16 @@ def start(
     state.changed_rings[state.counters[CHANGED_RINGS]] = job
     state.counters[CHANGED_RINGS] += 1
     state.counters[RUNNING] += 1
-    if servers_used == 1:
+    join_gpus(arrays.gpus, state.gpus, job, arrays.modes[mode].gpus)
+    if servers_used == 1 and arrays.gpus is None:
         return
     ring.remaining = arrays.modes[mode].iterations
     ring.since = state.counters[CLOCK]
     ring.speed = 0
     ring.bandwidth = UNKNOWN
     ring.settled = UNKNOWN
+    if servers_used == 1:
+        return
     touched = 0
     for i in range(servers_used):
         server = servers[i]
@@ -176,7 +193,8 @@ def _join(arrays: Arrays, state: State, job: int, index: int) -> None:
 
 @_inner
 def _leave(arrays: Arrays, state: State, job: int) -> None:
-    """Take a ring off its links; the last ring of a link's row moves to its place there."""
+    """Take a ring off its GPUs and links; the last ring of a link's row moves to its place."""
+    leave_gpus(arrays.gpus, state.gpus, job)
     ring = state.rings[job]
     while ring.links > 0:
         ring.links -= 1
@@ -204,7 +222,8 @@ def _change(state: State, index: int) -> None:
 
 @_inner
 def _settle(arrays: Arrays, state: State) -> None:
-    """Bring speeds and completions up to date with the rings on each link."""
+    """Bring speeds and completions up to date with the rings on each link, and on each GPU."""
+    meet_on_gpus(arrays.gpus, state.gpus)
     counters = state.counters
     rings = counters[CHANGED_RINGS]
     for i in range(counters[CHANGED_LINKS]):
@@ -229,6 +248,8 @@ def _settle(arrays: Arrays, state: State) -> None:
             rings = note(state, state.row[at].job, before, after, rings)
     for i in range(rings):
         _update(arrays, state, state.changed_rings[i])
+    for i in range(changed_on_gpus(state.gpus)):
+        _set_speed(arrays, state, changed_ring(state.gpus, i))
     counters[CHANGED_LINKS] = counters[CHANGED_RINGS] = 0
 
 
@@ -237,7 +258,9 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     """Set an active job's speed and completion from the shares of its links."""
     ring, now = state.rings[index], state.counters[CLOCK]
     if ring.links == 0:
-        if arrays.packed[ring.mode] < NEVER:
+        if arrays.gpus is not None:
+            _set_speed(arrays, state, index)
+        elif arrays.packed[ring.mode] < NEVER:
             ring.finish = now + arrays.packed[ring.mode]
             _heap_place(state, index)
         return
@@ -254,7 +277,17 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
     if ring.bandwidth == ring.settled:
         return
     ring.settled = ring.bandwidth
-    gbps = settled_gbps(arrays, state, index)
+    _set_speed(arrays, state, index)
+
+
+@_inner
+def _set_speed(arrays: Arrays, state: State, index: int) -> None:
+    """Set an active job's speed and completion from what links leave it, and others on its GPUs."""
+    ring, now = state.rings[index], state.counters[CLOCK]
+    if arrays.gpus is not None and ring.links == 0:
+        gbps = rate_within(arrays.gpus, ring.mode)
+    else:
+        gbps = settled_gbps(arrays, state, index)
     new_speed = speed_at(arrays, state, index, gbps)
     if new_speed == ring.speed:
         return
@@ -271,11 +304,12 @@ def _update(arrays: Arrays, state: State, index: int) -> None:
 
 @_inner
 def speed_at(arrays: Arrays, state: State, job: int, gbps: float) -> int:
-    """Iterations per slot of a ring whose links leave it a bandwidth, φ_j."""
+    """Iterations per slot of a ring that has a bandwidth, φ_j."""
     ring = state.rings[job]
-    if len(arrays.cards) > 0:
+    if len(arrays.cards) > 0 and (arrays.gpus is None or ring.links > 0):
         gbps = min(gbps, state.reach[job])
-    return mode_speed(arrays, ring.mode, ring.servers, gbps)
+    compute = pressed_compute(state.gpus, job, arrays.modes[ring.mode].compute)
+    return mode_speed(arrays, ring.mode, ring.servers, gbps, compute)
 
 
 @_inner

@@ -22,13 +22,16 @@ MARGIN = 1e-12
 
 
 @_inner
-def mode_speed(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
-    """Iterations per slot in a mode on so many servers at a bandwidth, φ_j: (8)."""
+def mode_speed(arrays: Arrays, mode: int, servers: int, gbps: float, compute: float) -> int:
+    """Iterations per slot in a mode on so many servers at a bandwidth, φ_j: (8).
+
+    `compute` has the seconds of forward and backward pass: those of the mode, or more of them.
+    """
     job, slot = arrays.modes[mode], arrays.slot_seconds
     overhead = overhead_seconds(arrays.overhead_ms_per_server, servers)
     if len(arrays.norm) > 0:
         exchange = exchange_seconds(job.bits, gbps, job.latency)
-        less, more = min(job.compute, exchange), max(job.compute, exchange)
+        less, more = min(compute, exchange), max(compute, exchange)
         if less > 0.0:
             part = int(less / more * NORM_PARTS)
             least = more * arrays.norm[part] * (1.0 - MARGIN)
@@ -37,6 +40,6 @@ def mode_speed(arrays: Arrays, mode: int, servers: int, gbps: float) -> int:
             if slowest == speed(slot, least + job.reduction + overhead):
                 return slowest
     seconds = iteration_seconds(
-        job.bits, gbps, job.latency, job.reduction, overhead, job.compute, arrays.overlap
+        job.bits, gbps, job.latency, job.reduction, overhead, compute, arrays.overlap
     )
     return speed(slot, seconds)

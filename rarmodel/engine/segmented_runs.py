@@ -4,18 +4,20 @@ The kernel's rings run from their start to their completion. Here they also stop
 with what is left. Events within a slot come in this order: completions, ends of segments, begins of
 segments, ends of restorations. A segment that ends before its job is complete loses what was done
 since the last checkpoint. What jobs without segments take stays as it is: `evaluate` comes here
-only if a job is interrupted or moved.
+only if jobs may be interrupted, or share GPUs.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rarmodel.model import timing
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.interruptions import checkpoint_interval, left_if_moved
 from rarmodel.model.plain_paces import columns
 from rarmodel.schema import Instance, Schedule
@@ -35,6 +37,7 @@ from .arrays import (
 )
 from .compilation import compiled
 from .formulas import kept_iterations, slots_needed
+from .gpu_loads import GpuLoads, SharedGpus
 from .kernel import (
     CLOCK,
     RUNNING,
@@ -50,6 +53,17 @@ from .modes import Modes, mode_of, modes_of, rates_within, rows_of
 
 Flags = npt.NDArray[np.bool_]
 _inner = partial(compiled, inner=True)
+
+
+class HeldGpus(NamedTuple):
+    """Which GPUs segments hold, where jobs share some."""
+
+    at: Ints
+    """(segments + 1) Offsets."""
+    gpu: Ints
+    """GPUs by number, as in `SharedGpus`."""
+    taken: Ints
+    """(GPUs) Slices that segments hold now."""
 
 
 class Segments(NamedTuple):
@@ -74,6 +88,8 @@ class Segments(NamedTuple):
     """Workers there, at least 1 each."""
     left: Ints
     """(jobs) Iterations to do when the first segment begins."""
+    gpus: HeldGpus | None
+    """The GPUs; None if none is shared."""
 
 
 class Work(NamedTuple):
@@ -95,10 +111,13 @@ def work_of(instance: Instance) -> Work:
 
 def segments_of(instance: Instance, schedule: Schedule) -> Segments:
     """The segments of a schedule that assigns each job once to servers that exist."""
-    index = {server.name: i for i, server in enumerate(instance.cluster.servers)}
+    servers = instance.cluster.servers
+    index = {server.name: i for i, server in enumerate(servers)}
     number = {job.name: j for j, job in enumerate(instance.jobs)}
-    restore = timing.restore_slots(instance)
+    restore, shared = timing.restore_slots(instance), shares_gpus(instance)
     rows, at, server, workers = [], [0], list[int](), list[int]()
+    gpus, gpu_at = list[int](), [0]
+    first = dict(zip(index, accumulate((one.gpus for one in servers), initial=0), strict=False))
     left = np.array([job.iterations_left for job in instance.jobs], np.int64)
     for assignment in schedule.assignments:
         job = instance.jobs[number[assignment.job]]
@@ -112,10 +131,17 @@ def segments_of(instance: Instance, schedule: Schedule) -> Segments:
             server.extend(some)
             workers.extend(some.values())
             at.append(len(server))
+            if shared:
+                gpus.extend(first[name] + gpu for name, own in held.gpus.items() for gpu in own)
+                gpu_at.append(len(gpus))
     # Whatever their number, in one piece of memory: Numba compiles anew for other layouts.
     columns_of = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
     ragged = [np.array(some, np.int64) for some in (at, server, workers)]
-    return Segments(*columns_of, *ragged, left)  # type: ignore[call-arg]  # Four columns.
+    numbered = None
+    if shared:
+        total = np.zeros(instance.cluster.total_gpus, np.int64)
+        numbered = HeldGpus(np.array(gpu_at, np.int64), np.array(gpus, np.int64), total)
+    return Segments(*columns_of, *ragged, left, numbered)  # type: ignore[call-arg]  # Four columns.
 
 
 def within_speeds(instance: Instance) -> Ints:
@@ -188,6 +214,7 @@ def carry_out(
     """
     reset(arrays, state)
     state.busy[:] = 0
+    _free_all(segments.gpus)
     jobs, count = len(segments.left), len(by_start)
     for job in range(jobs):
         state.rings[job].remaining = segments.left[job]
@@ -209,7 +236,7 @@ def carry_out(
         if completion == slot:
             for i in range(complete_next(arrays, state, completed)):
                 job = completed[i]
-                _free(state, segments, holds[job])
+                _free(arrays, state, segments, holds[job])
                 holds[job] = NOTHING
                 active[job] = False
                 state.rings[job].remaining = 0
@@ -220,7 +247,7 @@ def carry_out(
             ended += 1
             job = segments.job[segment]
             if holds[job] == segment:
-                _free(state, segments, segment)
+                _free(arrays, state, segments, segment)
                 holds[job] = NOTHING
                 if active[job]:
                     stop(state, arrays, job)
@@ -232,10 +259,8 @@ def carry_out(
             job = segments.job[segment]
             if state.rings[job].remaining > 0:
                 holds[job] = segment
-                for p in range(segments.at[segment], segments.at[segment + 1]):
-                    state.busy[segments.server[p]] += segments.workers[p]
-                    if state.busy[segments.server[p]] > arrays.server_gpus[segments.server[p]]:
-                        return OVERFULL
+                if not _hold(arrays, state, segments, segment):
+                    return OVERFULL
         while upped < count and segments.up[by_up[upped]] == slot:
             segment = by_up[upped]
             upped += 1
@@ -243,6 +268,7 @@ def carry_out(
             if holds[job] == segment:
                 first, end = segments.at[segment], segments.at[segment + 1]
                 ring = segments.server[first:end], segments.workers[first:end], end - first
+                _place(arrays.gpus, state.gpus, segments.gpus, segment, job)
                 begin(arrays, state, within, job, modes[segment], *ring)
                 active[job] = True
     for job in range(jobs):
@@ -261,10 +287,73 @@ def modes_in(modes: Modes, compute: Floats, segments: Segments, found: Ints) -> 
 
 
 @_inner
-def _free(state: State, segments: Segments, segment: int) -> None:
+def _hold(arrays: Arrays, state: State, segments: Segments, segment: int) -> bool:
+    """Hold the GPUs of a segment; whether there are enough."""
+    if arrays.gpus is not None:
+        return _take(arrays.gpus, segments.gpus, segment, segments.job[segment])
+    for p in range(segments.at[segment], segments.at[segment + 1]):
+        state.busy[segments.server[p]] += segments.workers[p]
+        if state.busy[segments.server[p]] > arrays.server_gpus[segments.server[p]]:
+            return False
+    return True
+
+
+@_inner
+def _free(arrays: Arrays, state: State, segments: Segments, segment: int) -> None:
     """Give the GPUs of a segment back."""
+    if arrays.gpus is not None:
+        _give_back(arrays.gpus, segments.gpus, segment, segments.job[segment])
+        return
     for p in range(segments.at[segment], segments.at[segment + 1]):
         state.busy[segments.server[p]] -= segments.workers[p]
+
+
+@_inner
+def _free_all(held: HeldGpus | None) -> None:
+    """Nobody holds any GPU."""
+    if held is not None:
+        held.taken[:] = 0
+
+
+@_inner
+def _take(gpus: SharedGpus | None, held: HeldGpus | None, segment: int, job: int) -> bool:
+    """Hold slices of the GPUs of a segment; whether there are enough."""
+    if gpus is None or held is None:
+        return True
+    for p in range(held.at[segment], held.at[segment + 1]):
+        gpu = held.gpu[p]
+        most = gpus.row_at[gpu + 1] - gpus.row_at[gpu]
+        held.taken[gpu] += gpus.taken[job] if gpus.taken[job] > 0 else most
+        if held.taken[gpu] > most:
+            return False
+    return True
+
+
+@_inner
+def _give_back(gpus: SharedGpus | None, held: HeldGpus | None, segment: int, job: int) -> None:
+    """Give the slices of a segment back."""
+    if gpus is None or held is None:
+        return
+    for p in range(held.at[segment], held.at[segment + 1]):
+        gpu = held.gpu[p]
+        most = gpus.row_at[gpu + 1] - gpus.row_at[gpu]
+        held.taken[gpu] -= gpus.taken[job] if gpus.taken[job] > 0 else most
+
+
+@_inner
+def _place(
+    gpus: SharedGpus | None,
+    loads: GpuLoads | None,
+    held: HeldGpus | None,
+    segment: int,
+    job: int,
+) -> None:
+    """Tell the simulation on which GPUs the ring of a segment is."""
+    if gpus is None or loads is None or held is None:
+        return
+    first = held.at[segment]
+    for p in range(first, held.at[segment + 1]):
+        loads.held[gpus.held_at[job] + p - first] = held.gpu[p]
 
 
 @_inner
@@ -281,7 +370,7 @@ def begin(
     """A job's ring exchanges gradients from now on, with what is left of its iterations."""
     ring, now = state.rings[job], state.counters[CLOCK]
     left = ring.remaining
-    if used > 1:
+    if used > 1 or arrays.gpus is not None:
         start(arrays, state, job, mode, servers, workers, used)
         ring.remaining = left
         return

@@ -59,7 +59,7 @@ def capacity_profile(instance: Instance) -> CapacityProfile:
 
 def _capacities(instance: Instance, limit: UsageLimit) -> list[int]:
     """The capacities of a limit, none greater than what all jobs together can use."""
-    most = sum(use.at(instance.jobs[j].sizes[-1]) for j, use in limit.uses.items())
+    most = sum(use.most(instance.jobs[j].sizes[-1]) for j, use in limit.uses.items())
     return [most if one is None else min(one, most) for one in limit.capacities]
 
 

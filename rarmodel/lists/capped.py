@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rarmodel.engine import decisions
+from rarmodel.engine import decisions, numbered_gpus
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.limits import Limits
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.schema import Instance, Schedule
 
 from .instance_arrays import pinned
@@ -42,10 +43,11 @@ class CappedSearch(OrderSearch):
         super().__init__(instance, limits, schedule.method)
         self._moves = min(self._moves, MOVES_PER_JOB * len(instance.jobs))
         starts, places = decisions(instance, schedule)
+        gpus = numbered_gpus(instance, schedule) if shares_gpus(instance) else ()
         self._starts: Ints = starts
         for annealing in self._annealing:
             lists = annealing.lists
-            lists.arrays = pinned(lists.arrays, places)
+            lists.arrays = pinned(lists.arrays, places, gpus)
         self._pins = -1 - np.arange(len(starts))
         self._cap()
 

@@ -13,6 +13,7 @@ from functools import partial
 
 from rarmodel.engine.arrays import BY_COUNT, NEVER
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.gpu_loads import copy_loads, is_on_gpus, jobs_on_gpus
 from rarmodel.engine.kernel import (
     CHANGED_LINKS,
     CHANGED_RINGS,
@@ -140,7 +141,7 @@ def _has_room(
 
 @_inner
 def save(instance: InstanceArrays, schedule: PartialSchedule) -> None:
-    """Save the simulation: jobs that run, and links."""
+    """Save the simulation: jobs that run, links, and shared GPUs."""
     state, to = schedule.state, schedule.saved
     for i in range(len(state.counters)):
         to.counters[i] = state.counters[i]
@@ -169,6 +170,10 @@ def save(instance: InstanceArrays, schedule: PartialSchedule) -> None:
             to.duty[job] = state.duty[job]
     for job in range(len(state.reach)):
         to.reach[job] = state.reach[job]
+    for job in range(jobs_on_gpus(state.gpus)):
+        if is_on_gpus(state.gpus, job):  # Slow ones may stand nowhere else.
+            to.rings[job] = state.rings[job]
+    copy_loads(instance.engine.gpus, state.gpus, to.gpus)
 
 
 @_inner

@@ -5,7 +5,7 @@ tried in their order; each starts as soon as it can be placed in the way chosen 
 deadline or capacity that must be kept would be broken. For projects with resources this is the
 parallel scheme (R. Kolisch, "Serial and parallel resource-constrained project scheduling methods
 revisited", European Journal of Operational Research 90, 1996); for clusters it is list scheduling
-with backfilling.
+with backfilling. Where jobs share GPUs, `gpu_decoding` does it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from rarmodel.engine.modes import mode_of
 
 from .commitments import keeps_commitments, projected, save, watch
 from .free_gpus import free_all, set_idle, total_free
+from .gpu_decoding import decode_on_gpus
 from .instance_arrays import InstanceArrays
-from .partial_schedule import DEADLINES, ENDS_KNOWN, PartialSchedule
+from .partial_schedule import DEADLINES, ENDS_KNOWN, STOPPED, STUCK, PartialSchedule
 from .placement import holdings, place, ring_size, use_supplies
 from .placement_options import ANY_ALONE, FEWEST_ALONE
 from .queues import (
@@ -47,10 +48,6 @@ from .queues import (
 
 _inner = partial(compiled, inner=True)
 
-STUCK, STOPPED = -1, -2
-"""Why there is no schedule: some job can never start or never completes, or jobs that run already
-miss a deadline; another thread asked to stop."""
-
 
 @partial(compiled, parallel=True)
 def decode(
@@ -69,6 +66,30 @@ def decode(
     earliest
         (jobs) Slot from which on each may start, beside its release.
     """
+    return _decode(instance.on_servers, instance, schedule, order, option, earliest)
+
+
+@_inner
+def _decode(
+    on_servers: int | None,
+    instance: InstanceArrays,
+    schedule: PartialSchedule,
+    order: Ints,
+    option: Ints,
+    earliest: Ints,
+) -> int:
+    """The same. Numba drops what stands behind a question for None if the answer is no."""
+    if on_servers is None:
+        on_gpus = instance.places, schedule.room, instance.engine.gpus, schedule.state.gpus
+        return decode_on_gpus(*on_gpus, instance, schedule, order, option, earliest)
+    return _decode_on_servers(instance, schedule, order, option, earliest)
+
+
+@_inner
+def _decode_on_servers(
+    instance: InstanceArrays, schedule: PartialSchedule, order: Ints, option: Ints, earliest: Ints
+) -> int:
+    """The same where no GPU is shared: a server is a number of idle GPUs."""
     arrays, state, queues = instance.engine, schedule.state, schedule.queues
     supplies = instance.supplies
     _begin(instance, schedule, order, option, earliest)

@@ -18,7 +18,7 @@ from rarmodel.limits import Limits
 from rarmodel.methods import Attempt, is_number, order_of
 from rarmodel.model import horizon_of
 from rarmodel.model.extremes import job_extremes
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import UNINTERRUPTED
 from rarmodel.model.part import part_of
 from rarmodel.schema import Instance
 
@@ -49,7 +49,7 @@ class Rule(registry.Part):
     name: str
     description: str
     key: Key
-    handles: frozenset[str] = ALL_BUT_PREEMPTION
+    handles: frozenset[str] = UNINTERRUPTED
 
     def order(self, instance: Instance) -> list[int]:
         """The jobs by urgency, as indices."""

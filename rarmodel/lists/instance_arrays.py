@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from rarmodel.model.usage_limits import limits_of_jobs
 from rarmodel.schema import Instance
 
 from .capacity_profile import CapacityProfile, capacity_profile
+from .gpu_places import GpuPlaces, gpu_places, in_ways, with_pins
 from .offsets import ints, offsets
 from .placement_options import PlacementOptions, placement_options
 from .server_groups import ServerGroups, server_groups
@@ -79,6 +81,10 @@ class InstanceArrays(NamedTuple):
     """Servers of each pin."""
     pin_workers: Ints
     """Workers on each of them."""
+    places: GpuPlaces | None
+    """GPUs, where jobs share some; else None."""
+    on_servers: int | None
+    """None where jobs share GPUs; else 1, as servers then are numbers of idle GPUs."""
     guarded: int
     """1 if a start may break what was promised: a deadline, or a capacity that falls."""
     can_stall: int
@@ -111,12 +117,15 @@ def instance_arrays(instance: Instance) -> InstanceArrays:
         for job in jobs
     ]
     engine, groups = arrays_of(instance), server_groups(instance)
+    options, ways = placement_options(instance, groups), ints(())
+    if engine.gpus is not None:
+        options, ways = in_ways(instance, options)
     return InstanceArrays(
         engine=engine,
         modes=modes_of(instance),
         compute=np.ascontiguousarray(engine.modes["compute"]),
         groups=groups,
-        options=placement_options(instance, groups),
+        options=options,
         release=ints(max(0, job.release) for job in jobs),
         least_slots=ints(one.least_slots for one in job_extremes(instance)),
         deadline=ints(NEVER if job.deadline is None else job.deadline for job in jobs),
@@ -142,12 +151,16 @@ def instance_arrays(instance: Instance) -> InstanceArrays:
         pin_at=np.zeros(1, np.int64),
         pin_server=np.zeros(0, np.int64),
         pin_workers=np.zeros(0, np.int64),
+        places=gpu_places(instance, engine, groups, options, ways),
+        on_servers=1 if engine.gpus is None else None,
         guarded=int(guarded),
         can_stall=int(guarded and any(one.worst_speed == 0 for one in job_extremes(instance))),
     )
 
 
-def pinned(instance: InstanceArrays, places: Placements) -> InstanceArrays:
+def pinned(
+    instance: InstanceArrays, places: Placements, gpus: Sequence[Sequence[int]]
+) -> InstanceArrays:
     """The same with a pin for each job: choice −1 − j then puts a ring where job j's ring is.
 
     Parameters
@@ -156,5 +169,12 @@ def pinned(instance: InstanceArrays, places: Placements) -> InstanceArrays:
         The instance.
     places
         Where each job's ring is in some schedule. It may go to any job that is `alike`.
+    gpus
+        (jobs) Its GPUs by number, where jobs share GPUs.
     """
-    return instance._replace(pin_at=places.at, pin_server=places.server, pin_workers=places.workers)
+    return instance._replace(
+        pin_at=places.at,
+        pin_server=places.server,
+        pin_workers=places.workers,
+        places=with_pins(instance.places, gpus),
+    )

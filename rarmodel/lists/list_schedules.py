@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.engine.gpu_loads import GpuLoads, SharedGpus
 from rarmodel.model.gpu_assignment import assign_gpus
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Assignment, Instance, Schedule
 
 from .decoding import decode
 from .instance_arrays import InstanceArrays, instance_arrays
@@ -74,6 +75,9 @@ class ListSchedules:
     def schedule(self, method: str) -> Schedule:
         """The schedule that was made last, with GPUs numbered."""
         partial, completions = self.partial, self.partial.state.rings["finish"]
+        loads, gpus = partial.state.gpus, self.arrays.engine.gpus
+        if loads is not None and gpus is not None:
+            return self._schedule_on_gpus(method, gpus, loads)
         rings = []
         for j, at in enumerate(self.arrays.place_at[:-1].tolist()):
             end = at + int(partial.used[j])
@@ -86,4 +90,24 @@ class ListSchedules:
             assignments=assign_gpus(
                 self.instance, partial.starts.tolist(), completions.tolist(), rings
             ),
+        )
+
+    def _schedule_on_gpus(self, method: str, gpus: SharedGpus, loads: GpuLoads) -> Schedule:
+        """The same where jobs share GPUs: the schedule says which GPUs each has."""
+        partial, cluster = self.partial, self.instance.cluster
+        assignments = []
+        for j, job in enumerate(self.instance.jobs):
+            at, used = int(self.arrays.place_at[j]), int(partial.used[j])
+            held, own = int(gpus.held_at[j]), dict[str, tuple[int, ...]]()
+            for p in range(at, at + used):
+                server, workers = int(partial.server[p]), int(partial.workers[p])
+                numbers = loads.held[held : held + workers] - gpus.first[server]
+                own[cluster.servers[server].name] = tuple(sorted(numbers.tolist()))
+                held += workers
+            assignments.append(Assignment(job=job.name, start=int(partial.starts[j]), gpus=own))
+        return Schedule(
+            schema_version=1,
+            instance=self.instance.name,
+            method=method,
+            assignments=tuple(assignments),
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Floats, Ints
 from rarmodel.engine.compilation import compiled
+from rarmodel.engine.gpu_loads import part_held
 from rarmodel.model import topology
 from rarmodel.model.objectives import Objective, objectives_of
 from rarmodel.schema import Instance
@@ -131,8 +132,10 @@ def values(
             if objectives.priced[goal] == 1:
                 at = instance.place_at[job]
                 for p in range(at, at + schedule.used[job]):
-                    price = objectives.price[goal, schedule.server[p]]
-                    total += price * schedule.workers[p] * (end - schedule.starts[job])
+                    server = schedule.server[p]
+                    price = objectives.price[goal, server]
+                    held = schedule.workers[p] * part_held(instance.engine.gpus, job, server)
+                    total += price * held * (end - schedule.starts[job])
             if objectives.links[goal] == 1:
                 total += _weight_of_links(instance, schedule, objectives, goal, job)
             if objectives.weight[goal, job] == 0.0:

@@ -18,7 +18,7 @@ from rarmodel.limits import TIME_LIMIT, Limits, processors
 from rarmodel.methods import NOTHING_TO_TRY, Neighbourhood, Turns, installed
 from rarmodel.methods.stopping import Progress, first_reason, run_criteria
 from rarmodel.model import horizon_of
-from rarmodel.model.features import ALL_BUT_PREEMPTION
+from rarmodel.model.features import UNINTERRUPTED
 from rarmodel.schema import Instance, Schedule
 
 from .bound_plans import planned
@@ -315,6 +315,6 @@ class OrderSearch:
 LIST_SCHEDULES = OnLists(
     "list-schedules",
     "order, size, servers and delay of jobs, in list schedules",
-    handles=ALL_BUT_PREEMPTION,
+    handles=UNINTERRUPTED,
     step=OrderSearch.anneal_for_a_moment,
 )

@@ -9,9 +9,13 @@ import numpy as np
 from rarmodel.engine.arrays import Ints, State, new_state
 
 from .free_gpus import FreeGpus, new_free_gpus
+from .gpu_places import GpuRoom, new_room
 from .instance_arrays import InstanceArrays
 from .queues import Queues, new_queues
 
+STUCK, STOPPED = -1, -2
+"""Why there is no schedule: some job can never start or never completes, or jobs that run already
+miss a deadline; another thread asked to stop."""
 DEADLINES, EXPOSED, ENDS_KNOWN = range(3)
 """Commitments: jobs that run and have a deadline; supplies that would have too little if their
 jobs stayed for ever; 1 if `ends` holds for the jobs that run."""
@@ -66,6 +70,8 @@ class PartialSchedule(NamedTuple):
     """(jobs) Scratch for the engine."""
     trial: Ints
     """(3, supplies) Scratch of the projection: capacity, held and kept."""
+    room: GpuRoom | None
+    """Who is on which GPU; None if no GPU is shared."""
     stop: Ints
     """(1) Another thread sets it to 1 to stop this one."""
 
@@ -102,5 +108,6 @@ def new_schedule(instance: InstanceArrays, stop: Ints | None = None) -> PartialS
         pool=zeros(servers),
         ended=zeros(jobs),
         trial=np.zeros((3, supplies), np.int64),
+        room=new_room(instance.places, instance.engine),
         stop=zeros(1) if stop is None else stop,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import lone_options
 from rarmodel.model.lone import Lone
-from rarmodel.model.usage_limits import limits_of_jobs
+from rarmodel.model.usage_limits import Use, limits_of_jobs
 from rarmodel.schema import Instance, Spread
 
 from .network_parts import NetworkParts
@@ -120,7 +120,7 @@ def placement_options(instance: Instance, groups: ServerGroups) -> PlacementOpti
     asked = [
         (
             *(one.size, one.style, one.packs, sets[one.allowed], one.fewest, one.switches),
-            *(job.spread, tuple(uses.items())),
+            *(job.spread, tuple(_use(*item) for item in uses.items())),
         )
         for each, job, uses in zip(options, instance.jobs, limits_of_jobs(instance), strict=True)
         for one in each
@@ -148,6 +148,11 @@ def placement_options(instance: Instance, groups: ServerGroups) -> PlacementOpti
         switch=ints(group for row in network.rows for group in row),
         sets=as_words(allowed),
     )
+
+
+def _use(limit: int, use: Use) -> tuple[object, ...]:
+    """What a job uses of a limit, as something to compare."""
+    return limit, use.of_job, use.of_gpu, tuple((use.by_server or {}).items())
 
 
 def option_of_style(options: PlacementOptions, style: int, packs: int) -> Ints:

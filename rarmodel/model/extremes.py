@@ -239,17 +239,13 @@ def _slowest_shares(instance: Instance, tree: Topology) -> dict[int, float]:
 
     No ring has less than the least that network cards leave one.
     """
-    total = instance.cluster.total_gpus
+    total = sum(tree.places) if shares_gpus(instance) else instance.cluster.total_gpus
     # Of a moldable job, the smallest ring that spreads leaves the most room for others.
     rings = sorted(
         min(size for size in job.sizes if size > 1) for job in instance.jobs if job.sizes[-1] > 1
     )
     needed = [0, *accumulate(rings)]
     links = _worst_links(tree)
-    if shares_gpus(instance):  # All rings may fit at once, with as many on a GPU as it has slices.
-        slices = max(map(instance.cluster.slices_of, instance.cluster.servers))
-        links = [(gbps, most * slices) for gbps, most in links]
-        total, needed = len(rings), [*range(len(rings) + 1)]
 
     @cache
     def slowest(together: int) -> float:

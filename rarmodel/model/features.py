@@ -113,6 +113,7 @@ OVERLAP = Feature(
     "overlap", lambda instance: "contention.overlap" if instance.contention.overlap > 1 else None
 )
 CARDS = Feature("network cards", _cards)
+SERVICES = Feature("services", lambda instance: "services" if instance.services else None)
 SHARED_GPUS = Feature("shared GPUs", _of_jobs("slices", lambda job: job.slices is not None))
 GPU_MEMORY = Feature("GPU memory", _memory)
 PREEMPTION = Feature("preemption", lambda instance: "preemption" if interrupts(instance) else None)
@@ -142,6 +143,7 @@ FEATURES = (
     LATENCY,
     OVERLAP,
     CARDS,
+    SERVICES,
     SHARED_GPUS,
     GPU_MEMORY,
     PREEMPTION,
@@ -169,11 +171,16 @@ PLACES = frozenset(
 CAPS = frozenset({RESERVATIONS.name, QUOTAS.name, RESOURCES.name})
 """How many GPUs they may hold at once, and how much they may use of what else there is."""
 
+AWAY = frozenset({RESERVATIONS.name, RESOURCES.name})
+"""What replicas of services become where they are decided before the jobs."""
+
 SHARING = frozenset({SHARED_GPUS.name, GPU_MEMORY.name})
 """What jobs take of GPUs. Where they have these alone, memory only limits which they may use."""
 
 ALL_BUT_PREEMPTION = WINDOWS | PLACES | CAPS | PAPER
 """All of jobs that have their GPUs alone and are not interrupted."""
+UNINTERRUPTED = ALL_BUT_PREEMPTION | SHARING
+"""All of jobs that are not interrupted."""
 ALL = frozenset(feature.name for feature in FEATURES)
 ALONE_ON_GPUS = ALL - {SHARED_GPUS.name}
 """All of jobs that have their GPUs alone."""
@@ -213,9 +220,14 @@ def refusal(uses: Mapping[str, str], handles: Collection[str], name: str) -> str
 
 
 def handled(part: object) -> frozenset[str]:
-    """The features that a part handles: those in its `handles`, none without it."""
+    """The features that a part handles: those in its `handles`, none without it.
+
+    What handles reservations and resources also handles services: replicas are decided first, and
+    are reservations to it; those of tenants use a resource.
+    """
     names: Iterable[str] = getattr(part, "handles", ())
-    return frozenset(names)
+    found = frozenset(names)
+    return found | {SERVICES.name} if found >= AWAY else found
 
 
 def in_words(some: Collection[str], of: Collection[str]) -> str:

@@ -17,6 +17,7 @@ from .link_shares import bandwidths
 from .lone import lone_options, within_gbps
 from .objectives import objectives_of
 from .ring_rates import pace
+from .services import last_demand
 from .topology import topology
 from .usage_limits import limits_of_jobs, sizes_within, usage_limits
 
@@ -112,9 +113,9 @@ def unbegun(
 def last_event(instance: Instance) -> int:
     """The last slot at which something begins or ends that the instance names; 0 at least.
 
-    That is a release, due slot, deadline, reservation, or window of a resource.
+    That is a release, due slot, deadline, reservation, entry of demand, or window of a resource.
     """
-    moments = [0]
+    moments = [0, last_demand(instance)]
     for job in instance.jobs:
         moments += [job.release, job.due or 0, job.deadline or 0]
     for one in instance.cluster.reservations:

@@ -75,3 +75,6 @@ def _moments(instance: Instance) -> Iterator[tuple[str, int]]:
             for name, slot in (("from", window.start), ("to", window.end)):
                 if slot is not None:
                     yield f"resources[{i}].capacity[{k}].{name}", slot
+    for i, service in enumerate(instance.services):
+        for k, entry in enumerate(service.demand):
+            yield f"services[{i}].demand[{k}].to", entry.end

@@ -25,6 +25,13 @@ def interrupts(instance: Instance) -> bool:
     return instance.preemption is not None and any(job.preemptible for job in instance.jobs)
 
 
+def in_one_piece(instance: Instance) -> Instance:
+    """The instance with jobs that are not interrupted: its schedules are some of the instance's."""
+    if instance.preemption is None:
+        return instance
+    return instance.model_copy(update={"preemption": None})
+
+
 def loses_work(instance: Instance, job: Job) -> bool:
     """Whether an interruption can cost a job iterations that it has done."""
     return may_stop(instance, job) and job.checkpoint_iterations != 1

@@ -29,10 +29,13 @@ class Topology:
         The cluster's servers.
     links
         All links. A star has one link per server, in server order.
+    places
+        (servers) The most workers that there is room for on each at once: slices of its GPUs.
     """
 
     servers: tuple[Server, ...]
     links: tuple[Link, ...]
+    places: tuple[int, ...]
 
     @cached_property
     def tree(self) -> nx.DiGraph:
@@ -72,8 +75,12 @@ class Topology:
 
         So 0 for a link with all GPUs on one side.
         """
-        total = sum(server.gpus for server in self.servers)
-        return tuple(min(below, total - below) for below in self.gpus_below)
+        below = [0] * len(self.links)
+        for places, path in zip(self.places, self.paths, strict=True):
+            for link in path:
+                below[link] += places
+        total = sum(self.places)
+        return tuple(min(some, total - some) for some in below)
 
     def below_each(self, level: str) -> tuple[frozenset[int], ...]:
         """The servers at or below each node of a level, by index; some may be below none."""
@@ -105,7 +112,8 @@ class Topology:
                 if self.links[link].level == level:
                     break
                 inside.add(link)
-        return Topology(self.servers, tuple(self.links[link] for link in sorted(inside)))
+        links = tuple(self.links[link] for link in sorted(inside))
+        return Topology(self.servers, links, self.places)
 
     def joined(self, least_gbps: float, rates: Sequence[float] = ()) -> list[list[int]]:
         """Servers, by index, that links of at least a rate join, the largest servers first.
@@ -210,16 +218,17 @@ class Topology:
 @once_per_instance
 def topology(cluster: Cluster) -> Topology:
     """The tree of a cluster's network; for a star, one link per server to one switch."""
-    network = cluster.network
+    network, servers = cluster.network, cluster.servers
+    places = tuple(server.gpus * cluster.slices_of(server) for server in servers)
     if isinstance(network, StarNetwork):
-        names = {server.name for server in cluster.servers}
+        names = {server.name for server in servers}
         switch = SWITCH
         while switch in names:
             switch += "'"
         # All of it was checked with the cluster, and servers may be very many.
         links = tuple(
             Link.model_construct(node=server.name, parent=switch, gbps=network.gbps)
-            for server in cluster.servers
+            for server in servers
         )
-        return Topology(cluster.servers, links)
-    return Topology(cluster.servers, network.links)
+        return Topology(servers, links, places)
+    return Topology(servers, network.links, places)

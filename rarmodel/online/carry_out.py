@@ -90,14 +90,22 @@ class Foreman:
         self._reclaims = reclaims and self._guarantees.any
         self._may_stop = self._jobs.may_stop.copy()
         if interrupts or self._reclaims:
-            self._may_stop[_without_return(cluster)] = False
+            self._may_stop[without_return(cluster.instance, cluster.jobs)] = False
         self._spare: Ints = np.zeros(len(self._jobs.index), np.int64)
         self._wanted: Ints = self._jobs.size.copy()
         self._types: Mapping[int, str] = {}
         self._places: Mapping[int, Ring] = {}
 
     def carry_out(self, decision: Decision, active: Ints) -> None:
-        """Make it so; `active` are the numbers of the jobs in the state."""
+        """Make it so; `active` are the numbers of the jobs in the state.
+
+        Raises
+        ------
+        UsageError
+            If the decision says who shares GPUs, where no job does.
+        """
+        if decision.together is not None:
+            raise UsageError("a policy decides who shares GPUs, and no job has slices")
         order = active if decision.order is None else active[np.asarray(decision.order, np.int64)]
         self.order, self.blocks = order, decision.blocks
         self._types = _by_number(decision.types, active)
@@ -411,11 +419,14 @@ class Foreman:
         )
 
 
-def _without_return(cluster: WorkingCluster) -> list[int]:
+def without_return(instance: Instance, jobs: Jobs) -> list[int]:
     """Jobs that run at slot 0, and could not run anew at last."""
-    index, jobs = cluster.jobs.index.tolist(), cluster.instance.jobs
-    found = without_place_at_last(cluster.instance)
-    return [k for k, j in enumerate(index) if j in found and jobs[j].running is not None]
+    found = without_place_at_last(instance)
+    return [
+        k
+        for k, j in enumerate(jobs.index.tolist())
+        if j in found and instance.jobs[j].running is not None
+    ]
 
 
 def asked_for(instance: Instance, jobs: Jobs, k: int, size: int, kind: str | None) -> Asked:

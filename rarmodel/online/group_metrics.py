@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from rarmodel.schema.tenants import lineages
 
 from .arriving_jobs import Jobs
 from .cluster_at_work import Stay
+from .shared_cluster import gpu_slots
 
 
 class GroupMetrics(NamedTuple):
@@ -26,14 +28,14 @@ class GroupMetrics(NamedTuple):
     mean_flow, mean_queueing
         Mean slots from release to completion, and those of them in which a job holds no GPUs.
     gpu_slots
-        GPUs times slots that all of them held.
+        GPUs times slots that all of them held; a worker of some slices holds a part of a GPU.
     """
 
     jobs: int
     completed: int
     mean_flow: float | None
     mean_queueing: float | None
-    gpu_slots: int
+    gpu_slots: int | float
 
     def summary(self) -> dict[str, Any]:
         """The figures as plain data."""
@@ -57,11 +59,12 @@ class Groups:
         self._instance, self._jobs = instance, jobs
         self._done = completion < NEVER
         self._flow = completion - jobs.release
-        self._held, self._area = np.zeros_like(self._flow), np.zeros_like(self._flow)
+        self._held = np.zeros_like(self._flow)
+        self._area: list[Fraction | int] = [0] * len(jobs.index)
         for one in stays:
             slots = min(one.end, slot) - one.start
             self._held[one.job] += slots
-            self._area[one.job] += slots * sum(one.ring.values())
+            self._area[one.job] += gpu_slots(instance, jobs, one, slots)
 
     def of_tenants(self) -> Mapping[str, GroupMetrics]:
         """By name of a tenant: the jobs that it has, and all tenants below it, where it has any."""
@@ -86,5 +89,9 @@ class Groups:
             completed=len(done),
             mean_flow=float(self._flow[done].mean()) if len(done) else None,
             mean_queueing=float((self._flow - self._held)[done].mean()) if len(done) else None,
-            gpu_slots=int(self._area[some].sum()),
+            gpu_slots=_number(sum(self._area[k] for k in some.tolist())),
         )
+
+
+def _number(gpu_slots: Fraction | int) -> int | float:
+    return int(gpu_slots) if gpu_slots == int(gpu_slots) else float(gpu_slots)

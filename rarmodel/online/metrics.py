@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from rarmodel.schema import Instance
 
 from .arriving_jobs import Jobs
 from .cluster_at_work import Stay
+from .shared_cluster import gpu_slots
 
 Floats = npt.NDArray[np.float64]
 
@@ -81,11 +83,11 @@ def metrics_of(
     flow = ends - jobs.release[done]
     makespan = int(ends.max())
     held = np.zeros(len(done), np.int64)
-    area = 0
+    area: Fraction | int = 0
     for one in stays:
         slots = min(one.end, slot) - one.start
         held[one.job] += slots
-        area += slots * sum(one.ring.values())
+        area += gpu_slots(instance, jobs, one, slots)
     alone = np.array(slots_alone(instance), np.int64)[jobs.index]
     late = np.maximum(0, ends - jobs.due[done])
     return Metrics(
@@ -96,7 +98,7 @@ def metrics_of(
         p99_flow=float(np.percentile(flow, 99)),
         max_flow=int(flow.max()),
         mean_queueing=float((flow - held[done]).mean()),
-        utilisation=area / (instance.cluster.total_gpus * slot) if slot else 0.0,
+        utilisation=float(area / (instance.cluster.total_gpus * slot)) if slot else 0.0,
         restore_slots=restored,
         lost_iterations=int(lost.sum()),
         lost_slots=float((lost / jobs.speed).sum()),

@@ -10,6 +10,7 @@ import numpy as np
 
 from rarmodel import registry
 from rarmodel.engine.arrays import NEVER, Ints
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.interruptions import interrupts
 from rarmodel.schema import Instance
 
@@ -19,6 +20,8 @@ from .cluster_at_work import Stay, WorkingCluster
 from .livelock import causes
 from .placement import Placement
 from .policy import Policy, slots_of_round
+from .share_out import Sharer
+from .shared_cluster import SharedCluster
 from .sound import sound_decision
 from .state import State
 from .views import Views
@@ -150,24 +153,33 @@ class _Game:
         reclaim: bool,
     ) -> None:
         self.jobs = jobs
-        self.cluster = WorkingCluster(instance, self.jobs)
+        self.cluster: WorkingCluster | SharedCluster
         self.decisions = self.preemptions = 0
         self._policy, self._placement, self._round = policy, placement, round_slots
         self._random = np.random.default_rng(seed)
-        self._foreman = Foreman(
-            self.cluster,
-            placement,
-            interrupts=policy.interrupts and interrupts(instance),
-            reclaims=reclaim,
-            random=self._random,
-        )
+        self._foreman: Foreman | Sharer
+        may_stop = policy.interrupts and interrupts(instance)
+        if shares_gpus(instance):
+            self.cluster = SharedCluster(instance, self.jobs)
+            self._foreman = Sharer(
+                self.cluster, placement, interrupts=may_stop, random=self._random
+            )
+        else:
+            self.cluster = WorkingCluster(instance, self.jobs)
+            self._foreman = Foreman(
+                self.cluster,
+                placement,
+                interrupts=may_stop,
+                reclaims=reclaim,
+                random=self._random,
+            )
         self._views = Views(self.cluster)
         self._memory: dict[str, Any] = {}
         self._waits_for = self.jobs.waits_for.copy()
         self._active: Ints = np.zeros(0, np.int64)
         self._arrived = 0
         self._done = 0
-        self._service = np.zeros(len(self.jobs.index), np.int64)
+        self._service = np.zeros_like(self.cluster.served)
         self._slot = 0
         self._idle_rounds, self._left, self._lost = 0, 0, 0
         self._kept: Ints = np.full(len(self.jobs.index), -1, np.int64)
@@ -185,6 +197,8 @@ class _Game:
 
     def causes(self) -> tuple[str, ...]:
         """Why jobs are not complete, a line each."""
+        if isinstance(self._foreman, Sharer):
+            return self._foreman.causes()
         return causes(self._foreman, self._policy, self._placement, self._round)
 
     def step(self) -> bool:

@@ -44,6 +44,10 @@ class Decision:
         (jobs) If given, a running job goes on until one of a greater number needs its GPUs: those
         of the least number stop first, of equal ones those that began last. By default the order
         alone says who goes on.
+    together
+        Positions of jobs that are to be on the same GPUs, group by group, where jobs share GPUs:
+        nobody else joins them, and all other jobs are alone. By default jobs join each other where
+        that is worth it.
     """
 
     order: Ints | None = None
@@ -52,6 +56,7 @@ class Decision:
     types: Mapping[int, str] | None = None
     places: Mapping[int, Mapping[int, int]] | None = None
     priority: Ints | None = None
+    together: Sequence[Sequence[int]] | None = None
 
 
 Decide = Callable[[State], Decision]
@@ -84,6 +89,8 @@ class Policy(registry.Part):
     round_seconds
         The same as a time, for policies whose rounds do not depend on the length of a slot; see
         `slots_of_round`. `round_slots` goes before.
+    packs
+        Whether it says who shares GPUs with whom: it then refuses instances without slices.
     """
 
     kind = "policies"
@@ -97,6 +104,7 @@ class Policy(registry.Part):
     round_slots: int | None = None
     round_seconds: float | None = None
     handles: frozenset[str] = ALONE_ON_GPUS
+    packs: bool = False
 
 
 def slots_of_round(policy: Policy, instance: Instance) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rarmodel.culprits import shown
@@ -52,7 +52,21 @@ def sound_decision(
     places = None
     if decision.places is not None:
         places = {at: sound_ring(ring, whose, servers) for at, ring in decision.places.items()}
-    return Decision(order, gpus, bool(decision.blocks), decision.types, places, priority)
+    together = None
+    if decision.together is not None:
+        together = _groups(decision.together, f"the groups of {whose}", jobs, name)
+    return Decision(order, gpus, bool(decision.blocks), decision.types, places, priority, together)
+
+
+def _groups(
+    groups: Any, what: str, jobs: int, name: Callable[[int], str]
+) -> tuple[tuple[int, ...], ...]:
+    """Groups of positions, each of which is in one of them at most."""
+    if not isinstance(groups, Sequence) or not all(isinstance(one, Sequence) for one in groups):
+        raise PartError(f"{what} are {shown(groups)}; lists of positions of jobs are expected")
+    listed = [position for one in groups for position in one]
+    order_of(listed, jobs, name, what, whole=False)
+    return tuple(tuple(map(int, one)) for one in groups)
 
 
 def _require_positions(chosen: object, what: str, jobs: int) -> None:

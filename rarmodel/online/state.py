@@ -61,7 +61,8 @@ class State:
     since
         The slot from which on it holds them; −1 if it holds none.
     attained
-        GPUs times slots that it held them so far, restorations included.
+        GPUs times slots that it held them so far, restorations included; where jobs share GPUs, a
+        worker of some slices holds a part of one.
     places
         Workers on each server, by index, of those that run.
     speeds
@@ -70,6 +71,9 @@ class State:
     type_speeds
         The same in a ring of `gpus` on GPUs of one type only, by type, alone on what is not
         reserved now; 0 where the servers that it may use have no place for it.
+    speeds_beside
+        Of two positions, the iterations per slot of the first beside the second on the same GPUs,
+        by type, in a ring of `gpus`; 0 where they do not fit there together.
     idle
         (servers) GPUs that jobs may take now.
     capacity
@@ -113,13 +117,14 @@ class State:
     running: npt.NDArray[np.bool_]
     held: Ints
     since: Ints
-    attained: Ints
+    attained: Ints | npt.NDArray[np.float64]
     places: tuple[Mapping[int, int], ...]
     speeds: tuple[Mapping[tuple[int, str | None], int], ...]
     type_speeds: tuple[Mapping[str | None, int], ...]
+    speeds_beside: Callable[[int, int], Mapping[str | None, int]]
     idle: Ints
     capacity: Ints
-    completed_service: Ints
+    completed_service: Ints | npt.NDArray[np.float64]
     asks: tuple[Asked, ...]
     interruptible: bool
     preemptible: npt.NDArray[np.bool_]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from time import perf_counter
 
 import numpy as np
@@ -17,7 +18,14 @@ from rarmodel.errors import UsageError, VerificationError
 from rarmodel.files import parse_instance
 from rarmodel.instances import text_of
 from rarmodel.model import gpu_assignment, never_complete
-from rarmodel.model.features import ALONE_ON_GPUS, RESERVATIONS, unhandled, used
+from rarmodel.model.features import (
+    ALONE_ON_GPUS,
+    RESERVATIONS,
+    SHARED_GPUS,
+    unhandled,
+    used,
+)
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.instance_check import require_whole
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import Objective, Value
@@ -36,6 +44,7 @@ from .placement import CONTENTION_AWARE, Placement
 from .play import Played, Progress, play
 from .policies.priorities import SRTF
 from .policy import Policy
+from .shared_cluster import SharedStay, gpus_held
 from .simulation import Proven, Simulation, figures_without_meaning
 
 _Held = tuple[Stay, dict[str, tuple[int, ...]]]
@@ -187,6 +196,8 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
     handles: frozenset[str] = getattr(policy, "handles", ALONE_ON_GPUS)
     if why := unhandled(instance, handles, f"policy {policy.name!r}"):
         return why
+    if shares_gpus(instance) and (why := _not_where_shared(instance)):
+        return why
     if instance.preemption is None and (place := used(instance).get(RESERVATIONS.name)):
         return (
             f"simulate does not handle reservations ({place}) without preemption: jobs give way "
@@ -203,12 +214,30 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
             "give way where that happens; give the instance preemption"
         )
+    packs: bool = getattr(policy, "packs", False)
+    if packs and not shares_gpus(instance):
+        return (
+            f"policy {policy.name!r} lets jobs share GPUs, and no job takes slices; give them "
+            "jobs[].slices"
+        )
     if policy.elastic and all(len(job.sizes) == 1 for job in instance.jobs):
         return (
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
             "jobs[].gpus a list of sizes"
         )
     return None
+
+
+def _not_where_shared(instance: Instance) -> str | None:
+    """What simulations of shared GPUs do not handle beside them, in a line; None if nothing."""
+    there = used(instance)
+    changes = (one.place for one in usage_limits(instance) if len(one.capacities) > 1)
+    tenants = enumerate(instance.tenants)
+    guaranteed = (f"tenants[{i}].guaranteed" for i, one in tenants if one.guaranteed is not None)
+    place = next(chain(filter(None, [there.get(RESERVATIONS.name)]), changes, guaranteed), None)
+    if place is None:
+        return None
+    return f"simulate does not handle {place} where jobs share GPUs ({there[SHARED_GPUS.name]})"
 
 
 def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:
@@ -235,18 +264,18 @@ def objective_values(
     completions[played.jobs.index] = played.completion
     ends, held, rings = (
         completions.tolist(),
-        _held(instance, played.stays),
+        _held(instance, played.jobs, played.stays),
         _rings(instance, played),
     )
     return tuple(one.value(instance, ends, held, rings) for one in objectives)
 
 
-def _held(instance: Instance, stays: Iterable[Stay]) -> list[int]:
+def _held(instance: Instance, jobs: Jobs, stays: Iterable[Stay]) -> list[int | Fraction]:
     """(servers) GPU slots that jobs hold."""
-    held = [0] * len(instance.cluster.servers)
+    held: list[int | Fraction] = [0] * len(instance.cluster.servers)
     for stay in stays:
-        for server, count in stay.ring.items():
-            held[server] += count * (stay.end - stay.start)
+        for server in stay.ring:
+            held[server] += gpus_held(instance, jobs, stay, server) * (stay.end - stay.start)
     return held
 
 
@@ -289,9 +318,7 @@ def schedule_of(
     placement: str | None = None,
 ) -> Schedule:
     """The schedule of stays in which every job has completed."""
-    numbered = gpu_assignment.number_gpus(
-        instance.cluster, [_with_gpus(instance, jobs, one) for one in stays]
-    )
+    numbered = _numbered(instance, jobs, stays)
     index = jobs.index.tolist()
     held: list[list[_Held]] = [[] for _ in instance.jobs]
     for i in sorted(range(len(stays)), key=lambda i: stays[i].start):
@@ -307,6 +334,18 @@ def schedule_of(
             _assignment(job.name, own) for job, own in zip(instance.jobs, held, strict=True)
         ),
     ).timed(instance.time)
+
+
+def _numbered(
+    instance: Instance, jobs: Jobs, stays: Sequence[Stay]
+) -> Sequence[Mapping[str, tuple[int, ...]]]:
+    """(stays) The GPUs of each, by name of the server."""
+    if not shares_gpus(instance):
+        with_gpus = [_with_gpus(instance, jobs, one) for one in stays]
+        return gpu_assignment.number_gpus(instance.cluster, with_gpus)
+    servers = instance.cluster.servers
+    own = [one.gpus or {} for one in stays if isinstance(one, SharedStay)]
+    return [{servers[s].name: gpus for s, gpus in one.items()} for one in own]
 
 
 def _with_gpus(instance: Instance, jobs: Jobs, stay: Stay) -> gpu_assignment.Stay:

@@ -6,34 +6,41 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rarmodel.engine.arrays import Ints
+from rarmodel.errors import UsageError
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.left import left_of
 from rarmodel.model.lone import each_lone_options, lone_options
 from rarmodel.model.ring_rates import each_paces, paces
-from rarmodel.schema import Job
+from rarmodel.schema import Instance, Job
 
 from .arriving_jobs import sizes_at_last
 from .carry_out import asked_for
 from .cluster_at_work import WorkingCluster
 from .placement import Asked
 from .problem import known_problem
+from .shared_cluster import SharedCluster
 
+Numbers = Ints | npt.NDArray[np.float64]
 Speeds = Mapping[tuple[int, str | None], int]
 
 
 class Views:
     """What `State` says of the jobs that are there; see there."""
 
-    def __init__(self, cluster: WorkingCluster) -> None:
+    def __init__(self, cluster: WorkingCluster | SharedCluster) -> None:
         self._cluster = cluster
         self._speeds: dict[int, Speeds] = {}
         self._asks: dict[tuple[int, int], Asked] = {}
         self._on_type: dict[tuple[int, int], Mapping[str | None, int]] = {}
+        self._beside: dict[tuple[int, int, int], Mapping[str | None, int]] = {}
         self._capacity: Ints = cluster.room.capacity.copy()
 
-    def of(self, active: Ints, completed: Ints, *, is_round: bool) -> dict[str, Callable[[], Any]]:
+    def of(
+        self, active: Ints, completed: Numbers, *, is_round: bool
+    ) -> dict[str, Callable[[], Any]]:
         """By name, what gives each view.
 
         Parameters
@@ -56,6 +63,17 @@ class Views:
         def remaining() -> Ints:
             return -(-cluster.left(active) // jobs.speed[active])
 
+        def speeds_beside(first: int, second: int) -> Mapping[str | None, int]:
+            k, other = int(active[first]), int(active[second])
+            return self._beside_on_types(k, other, int(gpus()[first]))
+
+        def problem() -> Instance:
+            if isinstance(cluster, SharedCluster):
+                raise UsageError(
+                    "a policy asks for the problem, which where jobs share GPUs no policy sees"
+                )
+            return known_problem(cluster, active)
+
         def asks() -> tuple[Asked, ...]:
             return tuple(map(self._asked, numbers(), gpus().tolist()))
 
@@ -64,7 +82,7 @@ class Views:
             "interruptible": lambda: interrupts(instance),
             "preemptible": lambda: jobs.may_stop[active],
             "is_round": lambda: is_round,
-            "problem": lambda: known_problem(cluster, active),
+            "problem": problem,
             "now": lambda: cluster.now,
             "slot_seconds": lambda: instance.time.slot_seconds,
             "cluster": lambda: instance.cluster,
@@ -85,6 +103,7 @@ class Views:
                 dict(cluster.stays[k].ring) if k in cluster.stays else {} for k in numbers()
             ),
             "speeds": lambda: tuple(map(self._speeds_of, numbers())),
+            "speeds_beside": lambda: speeds_beside,
             "type_speeds": lambda: tuple(map(self._on_types, numbers(), gpus().tolist())),
             "idle": lambda: np.maximum(cluster.room.idle, 0),
             "capacity": cluster.room.capacity.copy,
@@ -122,6 +141,33 @@ class Views:
         if (k, size) not in self._on_type:
             self._on_type[k, size] = self._speeds_on_types(k, size)
         return self._on_type[k, size]
+
+    def _beside_on_types(self, k: int, other: int, size: int) -> Mapping[str | None, int]:
+        """Iterations per slot beside another job on GPUs of one type, by type."""
+        key = k, other, size
+        if key not in self._beside:
+            self._beside[key] = self._speeds_beside(k, other, size)
+        return self._beside[key]
+
+    def _speeds_beside(self, k: int, other: int, size: int) -> Mapping[str | None, int]:
+        cluster = self._cluster
+        alone = self._on_types(k, size)
+        if not isinstance(cluster, SharedCluster):
+            return dict.fromkeys(alone, 0)
+        j = int(cluster.jobs.index[k])
+        shapes, options = paces(cluster.jobs.unbegun)[j], lone_options(cluster.jobs.unbegun)[j]
+        types = cluster.types_of_both(k, other)
+        found = {}
+        for kind, speed in alone.items():
+            own = shapes.get((size, kind), shapes.get((size, None)))
+            # What it loses of its best speed it loses of that on this type.
+            beside = [
+                one.pace.beside(cluster.gpus.load(k, (other,))).speed(*one[1:3])
+                for one in options
+                if one.pace == own
+            ]
+            found[kind] = min(speed, max(beside, default=0)) if kind in types else 0
+        return found
 
     def _speeds_on_types(self, k: int, size: int) -> Mapping[str | None, int]:
         instance, jobs = self._cluster.instance, self._cluster.jobs

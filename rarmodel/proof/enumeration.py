@@ -10,7 +10,7 @@ from __future__ import annotations
 from rarmodel.bounds import ENUMERATION, LowerBound
 from rarmodel.engine import Arrays
 from rarmodel.model import horizon_of, unhandled
-from rarmodel.model.features import PAPER
+from rarmodel.model.features import BY_DUTY, CARDS
 from rarmodel.schema import Instance
 
 from .branch import FOUND, NONE, branch, plant
@@ -18,6 +18,8 @@ from .placement_options import MOST, options_of
 from .tree import LEVEL, USED, Options, Tree, new_tree
 from .verdict import Plan, plan_in
 
+HANDLES = BY_DUTY | {CARDS.name}
+"""Features of the instances that it takes."""
 NODES = 50_000
 """Nodes in one step: less than 0.1 s."""
 MOST_NODES = 20_000_000
@@ -89,8 +91,8 @@ class Enumeration:
 
 
 def enumeration_of(instance: Instance, arrays: Arrays) -> Enumeration | None:
-    """The enumeration of an instance; None if it is too large, or not the paper's problem."""
-    if unhandled(instance, PAPER, "") is not None:
+    """The enumeration of an instance; None if it is too large, or has other features than cards."""
+    if unhandled(instance, HANDLES, "") is not None:
         return None
     options = options_of(instance, arrays)
     return None if options is None else Enumeration(instance, arrays, options)

@@ -238,7 +238,7 @@ def next_completion(arrays: Arrays, options: Options, tree: Tree, level: int) ->
         first, end = options.link_at[option], options.link_at[option + 1]
         pace = options.alone[option]
         if first < end:
-            gbps = 1e300
+            gbps = options.reach[option]
             for at in range(first, end):
                 gbps = min(gbps, _share(arrays, options, tree, level, job, options.link[at]))
             pace = _pace(arrays, options, job, option, gbps)
@@ -265,7 +265,8 @@ def _pace(arrays: Arrays, options: Options, job: int, option: int, gbps: float) 
     for server in range(len(options.gpus)):
         if options.workers[option, server] > 0:
             servers += 1
-    return mode_speed(arrays, options.job[job], servers, gbps)
+    mode = options.job[job]
+    return mode_speed(arrays, mode, servers, gbps, arrays.modes[mode].compute)
 
 
 @_inner

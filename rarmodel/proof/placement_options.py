@@ -72,6 +72,7 @@ def options_of(
     for row, way in zip(workers, flat, strict=True):
         row[list(way.workers)] = list(way.workers.values())
     links = {link.node: link for link in tree.links}
+    uplinks = [(server, links[server.name]) for server in instance.cluster.servers]
     columns = len(sensitivities(instance)) + _counts_rings(instance)
     return Options(
         job=np.array(order, np.int64),
@@ -81,6 +82,7 @@ def options_of(
         link_at=_offsets(len(way.links) for way in flat),
         link=np.array([link for way in flat for link in way.links], np.int64),
         weight=np.array([way.weights for way in flat], np.int64).reshape(len(flat), columns),
+        reach=np.array([way.reach for way in flat], np.float64),
         alone=np.array([way.alone for way in flat], np.int64),
         slots=np.array([way.slots for way in flat], np.int64),
         least=np.array([least[j] for j in order], np.int64),
@@ -100,8 +102,8 @@ def options_of(
         gpus=np.array(gpus, np.int64),
         peer=_alike(
             [
-                (server.gpus, links[server.name].parent, links[server.name].gbps)
-                for server in instance.cluster.servers
+                (server.gpus, server.network_cards, link.parent, link.gbps)
+                for server, link in uplinks
             ]
         ),
         left_bits=left_bits,
@@ -119,6 +121,8 @@ class _Way(NamedTuple):
     """Iterations per slot alone."""
     workers: Mapping[int, int]
     links: tuple[int, ...]
+    reach: float
+    """The most in Gbit/s that network cards let the ring have; inf within one server."""
     weights: tuple[int, ...]
     """What the ring counts on its links, a column for each class; see `Options.weight`."""
 
@@ -136,7 +140,8 @@ def _rated(
             slots = timing.slots_needed(pace.iterations, alone)
             weights = [pace.weight(rule, len(workers), gbps, to) for to in sensitivities(instance)]
             weights += [1] * _counts_rings(instance)
-            rated.append(_Way(slots, alone, workers, links, tuple(weights)))
+            reach = tree.cards_gbps(workers)
+            rated.append(_Way(slots, alone, workers, links, reach, tuple(weights)))
     return sorted(rated, key=lambda way: (way.slots, len(way.workers)))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rarmodel.engine import Arrays, arrays_of
 from rarmodel.model import horizon_of, unhandled
-from rarmodel.model.features import OBJECTIVES, RELEASES, TERMS
+from rarmodel.model.features import CARDS, OBJECTIVES, RELEASES, TERMS
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Instance
 
@@ -26,6 +26,8 @@ from .sums import Sums
 from .tree import USED, Options, new_tree
 from .verdict import NOT_KNOWN, Verdict, plan_in
 
+HANDLES = TERMS | {OBJECTIVES.name, RELEASES.name, CARDS.name}
+"""Features of the instances that it takes."""
 STEP = 10_000
 """Nodes between two looks at the clock: less than 0.2 s."""
 MEMORY = 256_000_000
@@ -93,7 +95,7 @@ def sum_search(instance: Instance) -> SumSearch | None:
         or first.greatest
         or len({term.shape for term in counted}) != 1
         or any(term.divisor != 1 for term in counted)
-        or unhandled(instance, TERMS | {OBJECTIVES.name, RELEASES.name}, "") is not None
+        or unhandled(instance, HANDLES, "") is not None
     ):
         return None
     horizon = horizon_of(instance)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarmodel.engine.arrays import Arrays, Ints
+from rarmodel.engine.arrays import Arrays, Floats, Ints
 
 WAITING = -1
 LEVEL, SEEN, USED = range(3)
@@ -64,6 +64,8 @@ class Options(NamedTuple):
     weight: Ints
     """(options, columns) What the ring counts on them to each class of rings; with pressures or
     sensitivities, a last column counts rings. Where the last one is 0, rings do not meet."""
+    reach: Floats
+    """(options) The most in Gbit/s that network cards let the ring have."""
     alone: Ints
     """(options) Iterations per slot if no other ring is on these links."""
     slots: Ints

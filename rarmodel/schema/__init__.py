@@ -13,19 +13,23 @@ from .schedule import (
     ProvenBound,
     ProvenLater,
     ProvenValue,
+    Replica,
     Schedule,
     Segment,
 )
+from .services import Batch, Demand, Service, Variant
 from .tenants import Tenant
 from .time import SlotTime, Time
 
 __all__ = [
     "AnyAssignment",
     "Assignment",
+    "Batch",
     "CapacityWindow",
     "Cluster",
     "Colocated",
     "Contention",
+    "Demand",
     "GpuTimes",
     "Held",
     "Instance",
@@ -38,16 +42,19 @@ __all__ = [
     "ProvenBound",
     "ProvenLater",
     "ProvenValue",
+    "Replica",
     "Reservation",
     "Resource",
     "Running",
     "Schedule",
     "Segment",
     "Server",
+    "Service",
     "SlotTime",
     "Spread",
     "StarNetwork",
     "Tenant",
     "Time",
     "TreeNetwork",
+    "Variant",
 ]

@@ -44,6 +44,7 @@ from .plain_jobs import plain_first
 from .problems import with_faults_of, with_problems
 from .references import problems_among_jobs, problems_with_cluster
 from .resources import Resource, problems_with_resources
+from .services import Service, problems_of_services
 from .tenants import Tenant, problems_of_tenants
 from .time import Time
 
@@ -163,6 +164,9 @@ class Instance(Record):
     resources: tuple[Resource, ...] = ()
     """What jobs use beside GPUs."""
 
+    services: tuple[Service, ...] = ()
+    """What answers requests beside the jobs, by replicas that hold GPUs."""
+
     colocation: tuple[Colocated, ...] = ()
     """How jobs of one kind suffer beside those of another, where it was measured."""
 
@@ -213,6 +217,18 @@ class Instance(Record):
             raise InputError(problems)
         return resources
 
+    @field_validator("services")
+    @classmethod
+    def _services_fit_the_rest(
+        cls, services: tuple[Service, ...], info: ValidationInfo
+    ) -> tuple[Service, ...]:
+        rest = info.data
+        if problems := list(
+            problems_of_services(services, rest.get("cluster"), rest.get("tenants"))
+        ):
+            raise InputError(problems)
+        return services
+
     @field_validator("colocation")
     @classmethod
     def _pairs_are_distinct(cls, pairs: tuple[Colocated, ...]) -> tuple[Colocated, ...]:
@@ -256,6 +272,7 @@ class Instance(Record):
         """The instance as a dictionary of names and formatted values."""
         return {
             "jobs": f"{len(self.jobs):,}",
+            **({"services": f"{len(self.services):,}"} if self.services else {}),
             "servers": f"{len(self.cluster.servers):,}",
             "GPUs": f"{self.cluster.total_gpus:,}",
             "network": self.cluster.network.kind,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Discriminator,
     FailFast,
     Field,
@@ -183,6 +184,27 @@ class ProvenLater(ProvenValue):
     without any, for every schedule."""
 
 
+class Replica(Record):
+    """A replica of a service, and the GPUs that it holds for a while."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    service: Name
+    """Name of the service."""
+
+    variant: Name
+    """Name of the variant that the replica runs."""
+
+    start: Annotated[Integer, Field(alias="from")]
+    """First slot in which it holds its GPUs; one from slot 0 on was up before."""
+
+    end: Annotated[Integer, Field(alias="to")]
+    """First slot in which it does not hold them any more."""
+
+    gpus: dict[Name, tuple[Integer, ...]]
+    """Indices (from 0) of the GPUs held, on one server."""
+
+
 class ProvenBound(Record):
     """A lower bound on the makespan that was proven when a schedule was made."""
 
@@ -223,6 +245,9 @@ class Schedule(Record):
 
     assignments: Annotated[tuple[AnyAssignment, ...], WrapValidator(_plain_first)]
     """One assignment for each job."""
+
+    services: tuple[Replica, ...] = ()
+    """The replicas of services. Whether they answer the requests is the verifier's question."""
 
     bound: ProvenBound | None = None
     """The best lower bound known when the schedule was made."""

@@ -14,14 +14,15 @@ from rarmodel.bounds.configurations import prepare as prepare_configurations
 from rarmodel.bounds.cutting_stock import prepare as prepare_cutting_stock
 from rarmodel.bounds.server_configurations import server_configuration_bound
 from rarmodel.defaults import SEARCH_SECONDS
-from rarmodel.engine import Engine, placements_of
+from rarmodel.engine import NEVER, Engine, arrays_of, placements_of
 from rarmodel.engine.random_numbers import below_plain
 from rarmodel.errors import InputError
 from rarmodel.limits import INTERRUPTED, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import OrderSearch
 from rarmodel.methods import NOTHING_TO_TRY, Attempt, Method, Turns, prepare_method
 from rarmodel.model import best_placements, horizon_of, least_slots_by_placement, unhandled
-from rarmodel.model.features import ALONE_ON_GPUS, BY_DUTY
+from rarmodel.model.features import ALL, BY_DUTY
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.interruptions import interrupts
 from rarmodel.model.objectives import TOTAL_COMPLETION, ties_of
 from rarmodel.model.part import part_of
@@ -31,6 +32,7 @@ from rarmodel.packing.buddy_blocks import new_blocks, pack_blocks
 from rarmodel.packing.server_annealing import anneal_servers
 from rarmodel.packing.server_orders import rings_alone, settle
 from rarmodel.packing.set_tempering import temper
+from rarmodel.proof.enumeration import enumeration_of
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
@@ -69,11 +71,11 @@ class Search(registry.Part):
     takes_scheduler: bool = True
     reports_objective: bool = True
     description: str = "improves a schedule until its time is up, and proves a lower bound"
-    handles: frozenset[str] = ALONE_ON_GPUS
+    handles: frozenset[str] = ALL
 
     def prepare(self, instance: Instance) -> None:
         """Compile what the search needs, so that this does not count as its time."""
-        if interrupts(instance):
+        if _with_segments(instance):
             prepare_method(registry.find("methods", WITH_SEGMENTS), instance)
         part = part_of(instance.model_copy(update={"preemption": None}), PART)
         with suppress(InputError):  # Of the part only: then the whole compiles.
@@ -83,6 +85,8 @@ class Search(registry.Part):
             OrderSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
             if sums := sum_search(part):
                 sums.search(MOST_SUM, 1, lambda: False)
+            if enumeration := enumeration_of(part, arrays_of(part)):
+                enumeration.step(NEVER, 0)
 
     def _prepare_plain(self, part: Instance) -> None:
         """The same for the plain problem, where there is more."""
@@ -121,7 +125,7 @@ class Search(registry.Part):
 
     def __call__(self, instance: Instance, limits: Limits) -> Attempt:
         """Best schedule found, the best bound proven, and why the search stopped."""
-        if interrupts(instance):
+        if _with_segments(instance):
             with_segments: Method = registry.find("methods", WITH_SEGMENTS)
             return with_segments(instance, limits)
         if limits.scheduler is None:
@@ -199,6 +203,11 @@ def _run(
 def seconds_before_proof(seconds: float) -> float:
     """Seconds of search before the proof, if both have so many seconds."""
     return min(PROOF_SECONDS, PROOF_FROM * seconds)
+
+
+def _with_segments(instance: Instance) -> bool:
+    """Whether jobs are interrupted; where they share GPUs, each runs in one piece."""
+    return interrupts(instance) and not shares_gpus(instance)
 
 
 def _seconds(limits: Limits) -> float | None:

@@ -19,6 +19,8 @@ from rarmodel.limits import PROVEN, Limits
 from rarmodel.lists.capped import CappedSearch
 from rarmodel.methods.fewer_links import move_to_fewer_links
 from rarmodel.model.features import plain
+from rarmodel.model.gpu_sharing import shares_gpus
+from rarmodel.model.interruptions import in_one_piece
 from rarmodel.model.objectives import (
     TOTAL_COMPLETION,
     TOTAL_LINKS,
@@ -174,7 +176,7 @@ class Ties:
                 own = budget.part(REPACKING_SHARE) if listed else budget
                 budget = budget.without(own)
                 self._repack(own, least)
-        if tie is TOTAL_LINKS:
+        if tie is TOTAL_LINKS and not shares_gpus(self._instance):
             self._keep(
                 *move_to_fewer_links(
                     self._instance, self.schedule, self._report, lambda: budget.over
@@ -206,7 +208,7 @@ class Ties:
 
     def _list(self, capped: Instance, budget: Budget, least: float) -> None:
         """Search over list schedules."""
-        lists = CappedSearch(capped, self.schedule, self._limits)
+        lists = CappedSearch(in_one_piece(capped), self.schedule, self._limits)
         patience = IDLE_STEPS if budget.patience is None else budget.patience
         enough = least * (1 + 1e-12)
         try:

@@ -17,13 +17,17 @@ from rarmodel.bounds import (
     with_aim,
     with_makespan,
 )
+from rarmodel.engine import NEVER, arrays_of
 from rarmodel.limits import PROVEN, TIME_LIMIT, Limits
 from rarmodel.lists.order_search import Found, OrderSearch
 from rarmodel.methods import Attempt, Turns
 from rarmodel.methods.stopping import Criteria, Progress
 from rarmodel.model import unhandled
-from rarmodel.model.features import ALL_BUT_PREEMPTION, BY_DUTY
+from rarmodel.model.features import BY_DUTY, UNINTERRUPTED
+from rarmodel.model.interruptions import in_one_piece
 from rarmodel.model.objectives import MAKESPAN
+from rarmodel.packing.solution import solution_of_plan
+from rarmodel.proof.enumeration import Enumeration, enumeration_of
 from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
@@ -31,7 +35,7 @@ from rarmodel.verifier import require_feasible
 from .proving import prove_sum
 from .session import BOUND_SHARE, Session
 
-SESSION_HANDLES = ALL_BUT_PREEMPTION
+SESSION_HANDLES = UNINTERRUPTED
 """Features of the instances that have a session: their jobs are not interrupted."""
 FLOAT_NOISE = 1e-12
 """Relative gap of equal values, which may have been added in different orders."""
@@ -65,7 +69,8 @@ class WideSession:
         self.aim: ValueBound | None = None
         self._limits = limits
         self.criteria, self._begun = Criteria(limits.stop), perf_counter()
-        self._search = OrderSearch(instance, limits, "search", turns, first)
+        # Jobs may be interrupted, but list schedules run each in one piece.
+        self._search = OrderSearch(in_one_piece(instance), limits, "search", turns, first)
         makespan_first = instance.objectives[0] == MAKESPAN.name
         self._slow_bounds = slow_bounds(instance, MAKESPAN) if makespan_first else []
 
@@ -122,7 +127,7 @@ class WideSession:
     @property
     def closable(self) -> bool:
         """Whether the gap may be closed, by a proof."""
-        return self._sums is not None
+        return self._sums is not None or self._enumeration is not None
 
     @property
     def ready(self) -> bool:
@@ -133,7 +138,19 @@ class WideSession:
         """Look for better schedules until there is none; return why that ended."""
         if self._sums is not None:
             self.learn(Attempt(None, "", aim=prove_sum(self._search, self._sums, deadline)))
+        elif self._enumeration is not None:
+            self._enumerate(self._enumeration, deadline)
         return self.over(deadline) or TIME_LIMIT
+
+    def _enumerate(self, enumeration: Enumeration, deadline: float) -> None:
+        """Try all schedules, for a shorter one or a higher bound, until they meet."""
+        while not enumeration.over and not self.over(deadline):
+            makespan = NEVER if self._search.best.schedule is None else int(self.values[0])
+            plan, bound = enumeration.step(makespan, self.bound.slots)
+            if plan is not None:
+                solution = solution_of_plan(self.instance, plan)
+                self.take(solution.schedule(self.instance, self._search.method))
+            self.raise_bound(bound)
 
     def over(self, deadline: float) -> str:
         """The reason to stop, also by the criteria of the user; empty if there is none."""
@@ -172,6 +189,11 @@ class WideSession:
     def _sums(self) -> SumSearch | None:
         """The depth-first search behind a proof; None if the instance is none for it."""
         return sum_search(self.instance)
+
+    @cached_property
+    def _enumeration(self) -> Enumeration | None:
+        """The enumeration of all schedules; None if the instance is none for it."""
+        return enumeration_of(self.instance, arrays_of(self.instance))
 
     @property
     def _least(self) -> list[float]:

@@ -2,6 +2,7 @@
 
 from rarmodel.model.features import ALL
 
+from .answered import Answered
 from .flow_times import FlowTimes, Lateness
 from .report import Period, Report, Ring, Violation
 from .segments import run_of
@@ -14,6 +15,7 @@ HANDLES = ALL
 
 __all__ = [
     "HANDLES",
+    "Answered",
     "FlowTimes",
     "Lateness",
     "Period",

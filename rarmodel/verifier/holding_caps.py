@@ -13,18 +13,20 @@ from rarmodel.model.gpu_sharing import part_held
 from rarmodel.schema import Held, Instance, Job, Resource
 
 from .occupation import Hold, gpus_beside_running, in_order
+from .replicas import Up
 from .report import Violation
 from .segments import runs_on
 from .simulation_result import Run
 
 
 class Stay(NamedTuple):
-    """A job holds GPUs, or uses a resource, from a slot until before another."""
+    """A job or a replica holds GPUs, or uses a resource, from a slot until before another."""
 
     start: int
     end: float
     amount: Fraction | int
     job: str
+    """The job, or the service."""
     running: bool
     """Whether it has held them since slot 0: then it keeps them whatever the cap."""
 
@@ -34,8 +36,9 @@ def caps_kept(
     sound: Sequence[tuple[Held, Run]],
     ends: Sequence[int | None],
     holds: Sequence[Hold],
+    ups: Sequence[Up] = (),
 ) -> Iterator[Violation]:
-    """Reservations, quotas and resources, against what jobs hold.
+    """Reservations, quotas and resources, against what jobs and replicas of services hold.
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ def caps_kept(
         What is carried out, and when each gives its GPUs back; None for what never does.
     holds
         What is held of each server, by jobs and by all else.
+    ups
+        Replicas that are carried out, for the caps of their tenants.
     """
     capped = any(tenant.gpus is not None for tenant in instance.tenants)
     if not capped and not instance.cluster.reservations and not instance.resources:
@@ -70,12 +75,18 @@ def caps_kept(
             if used:
                 stay = Stay(run.start, until, used, job.name, ran)
                 by_resource.setdefault(name, []).append(stay)
+    for up in ups:
+        tenant = up.service.tenant
+        stay = Stay(up.replica.start, up.replica.end, up.gpus, up.service.name, running=False)
+        while tenant is not None:
+            by_tenant.setdefault(tenant, []).append(stay)
+            tenant = parents[tenant]
     for one in instance.tenants:
         if one.gpus is not None:
             below = " and of those below it" if one.name in parents.values() else ""
             for excess in _exceeded({0: one.gpus}, by_tenant.get(one.name, ())):
                 message = (
-                    f"at slot {excess.slot} jobs of tenant {one.name!r}{below} hold "
+                    f"at slot {excess.slot} {_who(holds)} of tenant {one.name!r}{below} hold "
                     f"{_decimal(excess.held)} GPUs; its cap and its running jobs leave "
                     f"{_decimal(excess.left)}"
                 )
@@ -88,6 +99,11 @@ def caps_kept(
                 f"capacity and running jobs leave {_decimal(room)}"
             )
             yield Violation("resource", job_name, None, slot, message)
+
+
+def _who(holds: Sequence[Hold]) -> str:
+    """What holds GPUs, in words."""
+    return "jobs" if all(one.what == "job" for one in holds) else "jobs and replicas"
 
 
 def _gpus_held(instance: Instance, run: Run) -> Fraction | int:
@@ -118,8 +134,8 @@ def _reservations_kept(instance: Instance, holds: Sequence[Hold]) -> Iterator[Vi
         found = _too_many_gpus(caps, here) if shared else _exceeded(caps, stays)
         for slot, name, held, room in found:
             message = (
-                f"at slot {slot} jobs hold {held} GPUs of server {server!r}; reservations and "
-                f"running jobs leave {room}"
+                f"at slot {slot} {_who(holds)} hold {held} GPUs of server {server!r}; "
+                f"reservations and running jobs leave {room}"
             )
             yield Violation("reservation", name, server, slot, message)
 

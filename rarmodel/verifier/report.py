@@ -11,6 +11,7 @@ from rarmodel.model.objectives import MAKESPAN, Value, number, objective
 from rarmodel.schema import SlotTime
 from rarmodel.tabular import MOST_ROWS, NONE, frame, html_lines, html_rows
 
+from .answered import Answered
 from .flow_times import FlowTimes, Lateness, flow_times_of, lateness_of
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ class Violation:
         (1), `capacity` (2), `horizon` (reading 1) or `progress` (reading 3). In wider instances
         also `release`, `deadline`, `after`, `servers`, `type`, `spread`, `running`, `reservation`
         and `quota` (section 9), `memory` (section 15), `within` (section 18), `resource` (section
-        19), and of interrupted jobs `preemption` and `completed` (sections 11 and 18).
+        19), and of interrupted jobs `preemption` and `completed` (sections 11 and 18). Of services
+        `demand`, `accuracy`, `latency`, `replica`, `servers` and `type` (section 16).
     job
-        The job that breaks it.
+        The job or the service that breaks it.
     server
         The server, if the constraint concerns a single one.
     slot
@@ -125,6 +127,9 @@ class Report:
         Slots past the due slot of each job that has one; None as `completion`.
     lost
         Iterations that interruptions cost each job that lost some.
+    services
+        By service, how many requests arrive, how many its replicas can answer, how well, and which
+        replicas are ready, in each range of slots in which none of this changes.
     """
 
     time: SlotTime
@@ -140,6 +145,7 @@ class Report:
     tardiness: Mapping[str, int | None] = field(default_factory=dict, repr=False)
     ties: Mapping[str, Value] | None = None
     lost: Mapping[str, int] = field(default_factory=dict, repr=False)
+    services: Mapping[str, Sequence[Answered]] = field(default_factory=dict, repr=False)
 
     @property
     def flow_times(self) -> FlowTimes | None:
@@ -184,6 +190,7 @@ class Report:
             **{name: told for name, told in values.items() if name not in aims},
             **self._waiting(),
             **({"lost work": self._lost()} if self.lost else {}),
+            **{f"service {name}": self._told(found) for name, found in self.services.items()},
             "GPU utilisation": ", ".join(used) or NONE,
             "violations": str(len(self.violations)),
         }
@@ -212,6 +219,16 @@ class Report:
         number, jobs = sum(self.lost.values()), len(self.lost)
         return f"{number:,} iteration{'s' * (number > 1)} of {jobs:,} job{'s' * (jobs > 1)}"
 
+    def _told(self, periods: Sequence[Answered]) -> str:
+        """What a service answers, in words."""
+        slots = sum(one.end - one.start for one in periods)
+        served = sum(one.end - one.start for one in periods if one.capacity >= one.demand)
+        words = f"demand is reached in {served:,} of {slots:,} slots"
+        if most := max((sum(one.ready.values()) for one in periods), default=0):
+            words += f", with at most {most:,} replica{'s' * (most > 1)}"
+        known = [one.accuracy for one in periods if one.accuracy is not None]
+        return words + (f"; accuracy at least {float(min(known)):.4g}" if known else "")
+
     def to_frame(self) -> pd.DataFrame:
         """The completion times as a pandas data frame, one row per job.
 
@@ -238,6 +255,10 @@ class Report:
         table = html_rows("Violations", broken, len(self.violations)) if broken else ""
         return html_lines("Report of the verifier", self.lines()) + table
 
+    def _services(self) -> dict[str, Any]:
+        """What services answer, as plain data."""
+        return {name: [one.summary() for one in found] for name, found in self.services.items()}
+
     def summary(self) -> dict[str, Any]:
         """The verdict as plain data, without periods: the output of `verify --json`."""
         return {
@@ -255,6 +276,7 @@ class Report:
             **({"flow": dict(self.flow)} if self.releases else {}),
             **({"tardiness": dict(self.tardiness)} if self.tardiness else {}),
             **({"lost": dict(self.lost)} if self.lost else {}),
+            **({"services": self._services()} if self.services else {}),
             "utilisation": None if self.utilisation is None else dict(self.utilisation),
             "violations": [asdict(violation) for violation in self.violations],
         }

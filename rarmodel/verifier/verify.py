@@ -19,9 +19,11 @@ from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, object
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Held, Instance, Job, Schedule
 
+from .answered import Answered
 from .demands import asks_for_places, placement_demands, time_demands
 from .holding_caps import caps_kept
 from .occupation import fits_alone, gpus_in_words, gpus_suffice, hold_of, holds_of
+from .replicas import Up, answered, demands_kept, gpu_slots, replica_holds, replicas_carried_out
 from .report import Report, Violation
 from .segments import (
     ends_with_completion,
@@ -82,14 +84,17 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
                 before = len(sound)
                 sound.append((segment, run))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)
-    holds = holds_of(sound, result.ends)
+    ups = replicas_carried_out(instance, schedule, violations)
+    holds = [*holds_of(sound, result.ends), *replica_holds(ups, len(sound))]
     violations.extend(gpus_suffice(instance, holds))
     violations.extend(_in_time(instance, sound, result))
     runs = [run for _, run in sound]
     violations.extend(ends_with_completion(runs, result))
     violations.extend(time_demands(runs, result.completion))
-    violations.extend(caps_kept(instance, sound, result.ends, holds))
-    return _report(instance, schedule, sound, result, violations)
+    violations.extend(caps_kept(instance, sound, result.ends, holds, ups))
+    services = answered(instance, ups, slot_by_slot=slot_by_slot)
+    violations.extend(demands_kept(instance, services))
+    return _report(instance, schedule, sound, result, violations, ups, services)
 
 
 def require_feasible(instance: Instance, schedule: Schedule) -> Report:
@@ -192,6 +197,8 @@ def _report(
     sound: Sequence[tuple[Held, Run]],
     result: SimulationResult,
     violations: Sequence[Violation],
+    ups: Sequence[Up],
+    services: Mapping[str, Sequence[Answered]],
 ) -> Report:
     times = Counter(assignment.job for assignment in schedule.assignments)
     completion: dict[str, int | None] = dict.fromkeys(job.name for job in instance.jobs)
@@ -216,7 +223,8 @@ def _report(
             shared = run.job.slices is not None
             busy[server] += part_held(instance, run.job, server) * slots if shared else slots
     if complete:
-        held, of_jobs = [*busy.values()], rings.values()
+        by_replicas = gpu_slots(instance, ups)
+        held, of_jobs = [busy[i] + by_replicas.get(i, 0) for i in busy], rings.values()
         objective, ties = (
             {one.name: one.value(instance, ends, held, of_jobs) for one in some}
             for some in (objectives_of(instance), ties_of(instance))
@@ -240,6 +248,7 @@ def _report(
         flow=_by_job(instance, completion, MAX_FLOW) if released else completion,
         tardiness=_by_job(instance, completion, MAX_TARDINESS) if due else {},
         lost=dict(lost),
+        services=services,
     )
 
 

@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
+from rarmodel.model.ring_rates import paces
+from rarmodel.model.sharing_rule import DUTY
 from rarmodel.schema import Cluster, Contention, Instance, StarNetwork
 
 from .candidates import Candidate
+from .measured_pressures import pressure_fields
 from .timed import FORWARD_PART
 
 
@@ -51,6 +54,9 @@ class Fits:
         for candidate in found:
             shapes.setdefault(_shape(candidate), candidate)
         fields = [_fields(candidate) for candidate in shapes.values()]
+        if contention.model == DUTY.name:
+            models = [next(iter(one.profiles.values())).model for one in shapes.values()]
+            fields = _with_pressures(fields, models, cluster, contention, slot_seconds)
         here = _speeds(fields, cluster, contention, slot_seconds)
         there = here
         if measured_gbps is not None:
@@ -114,12 +120,36 @@ def _fields(candidate: Candidate) -> Mapping[str, Any]:
     return fields
 
 
+def _with_pressures(
+    shapes: list[Mapping[str, Any]],
+    models: list[str],
+    cluster: Cluster,
+    contention: Contention,
+    slot_seconds: float,
+) -> list[Mapping[str, Any]]:
+    """The fields with the network pressure and sensitivity of each model that was measured."""
+    draft = _draft(shapes, cluster, contention, slot_seconds)
+    slowest = (max(own.values(), key=lambda one: one.compute) for own in paces(draft))
+    return [
+        {**fields, **pressure_fields(model, pace, cluster, contention)}
+        for fields, model, pace in zip(shapes, models, slowest, strict=True)
+    ]
+
+
 def _speeds(
     shapes: list[Mapping[str, Any]], cluster: Cluster, contention: Contention, slot_seconds: float
 ) -> list[int]:
     """Greatest speed of a job of each shape, alone in the cluster; 0 if it makes no progress."""
+    draft = _draft(shapes, cluster, contention, slot_seconds)
+    return [timing.speed(slot_seconds, best) for best, _ in iteration_ranges(draft)]
+
+
+def _draft(
+    shapes: list[Mapping[str, Any]], cluster: Cluster, contention: Contention, slot_seconds: float
+) -> Instance:
+    """An instance with a job of each shape."""
     jobs = [{"name": str(i), "iterations": 1, **fields} for i, fields in enumerate(shapes)]
-    draft = Instance.model_validate(
+    return Instance.model_validate(
         {
             "schema_version": 1,
             "name": "draft",
@@ -129,4 +159,3 @@ def _speeds(
             "jobs": jobs,
         }
     )
-    return [timing.speed(slot_seconds, best) for best, _ in iteration_ranges(draft)]

@@ -166,6 +166,7 @@ def import_trace(
             *_kept_of_places(site, used),
             *kept_of_licences([one.licences for one in used], counts),
             *_kept_of_switches(outside),
+            *_of_profiles(used),
         ),
     )
     if account.used + sum(group.rows for group in account.left_out) != account.rows:
@@ -209,6 +210,18 @@ def _kept_of_places(site: Site, used: list[Candidate]) -> list[str]:
     if listing := sum(candidate.place.servers is not None for candidate in used):
         lines.append(f"kept: lists of servers of {counted(listing, 'job')}")
     return lines
+
+
+def _of_profiles(used: Sequence[Candidate]) -> list[str]:
+    """How far the profiles of rings are off steps that no fit has seen, in a line."""
+    rings = [profile for one in used if one.gpus > 1 for profile in one.profiles.values()]
+    if not rings:
+        return []
+    errors = {f"{one.model} on {one.hardware}": one.error for one in rings if one.error is not None}
+    told = [f"{what} {error:.1%}" for what, error in sorted(errors.items())]
+    if unknown := len({one.model for one in rings if one.error is None}):
+        told.append(f"nobody has measured {counted(unknown, 'model')} over several servers")
+    return [f"error of profiles: {', '.join(told)}"]
 
 
 def _kept_of_switches(outside: Sequence[str]) -> list[str]:

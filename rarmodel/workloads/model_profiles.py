@@ -40,6 +40,11 @@ class Profile(NamedTuple):
         Type of GPU.
     fitted
         Whether the gradient was fitted to measured steps; otherwise it is that of the parameters.
+    source
+        Where its compute time is from.
+    error
+        Mean relative error of (8), with overlap and latency, on steps of several GPUs that the fit
+        had not seen; None where nobody has published such steps.
     """
 
     model: str
@@ -51,6 +56,19 @@ class Profile(NamedTuple):
     measured: bool
     hardware: str
     fitted: bool = False
+    source: str = ""
+    error: float | None = None
+
+
+LICENCES = {
+    "Muri": "Apache-2.0",
+    "Gavel": "MIT",
+    "ElasticFlow": "Apache-2.0",
+    "Sia": "Apache-2.0",
+    "DeepShare": "Apache-2.0",
+    "estimate": "Apache-2.0",
+}
+"""Licence of each source; `NOTICE.md` has their addresses. Estimates are rarmodel's."""
 
 
 _ALIASES = {
@@ -86,6 +104,8 @@ def profiles() -> Mapping[str, tuple[Profile, ...]]:
             not row["compute_source"].startswith("estimate"),
             row["hardware"],
             row["gradient_source"].startswith("fitted"),
+            row["compute_source"].partition(":")[0],
+            float(row["error"]) if row["error"] else None,
         )
         table.setdefault(profile.model, []).append(profile)
     return {model: tuple(found) for model, found in table.items()}

@@ -13,6 +13,12 @@ each-round
     Shares are decided in each round, not at most every 1,920 s.
 since-arrival
     Rounds count what jobs had since they arrived, not since shares were decided last.
+pairs
+    Sums over the combinations of each job, however many these are: Gavel's own code for pairs wants
+    equally many for each job, and so fails where jobs have different numbers of GPUs.
+vertex
+    With pairs, and a simplex method for shares of max_min_fairness_packed: a few pairs then have
+    much of the time, where an interior point gives many a little.
 count
     Its own fifo; at the end, how often it gave out more GPUs than there are.
 """
@@ -28,7 +34,8 @@ from pathlib import Path
 from typing import Any
 
 DRIVER = "scripts/drivers/simulate_scheduler_with_trace.py"
-CHANGES = ("strict", "fill", "each-round", "since-arrival", "count")
+CHANGES = ("strict", "fill", "each-round", "since-arrival", "pairs", "vertex", "count")
+SIMPLEX: Any = {"solver": "SCIPY", "scipy_options": {"method": "highs-ds"}}
 CLUSTER = (
     *("-t", "traces/physical_cluster/minimize_makespan.trace"),
     *("-c", "16:0:0", "--num_gpus_per_server", "4:1:1", "--seed", "0"),
@@ -89,6 +96,38 @@ def count_since_arrival(scheduler: Any) -> None:
     scheduler._reset_time_run_so_far = keep
 
 
+def sum_by_job(packing: Any, max_min: Any, *, vertex: bool) -> None:
+    """Sum over each job's own combinations, in the policies with pairs."""
+    cp, np = import_module("cvxpy"), import_module("numpy")
+
+    def constraints(self: Any, x: Any, jobs: Any, sizes: Any, of_job: Any) -> Any:
+        held = cp.sum(cp.multiply(sizes, x), axis=0) <= np.array(self._num_workers)
+        return [x >= 0, held, *(cp.sum(x[of_job[job]]) <= 1 for job in jobs)]
+
+    def allocation(self: Any, speeds: Any, sizes: Any, weights: Any, there: Any) -> Any:
+        every, index = self.flatten(speeds, there, priority_weights=weights)
+        if every is None or len(every) == 0:
+            return None
+        jobs, single, kinds, of_job = index
+        factors = self.scale_factors_array(sizes, jobs, *every[0].shape)
+        alone = np.array([[speeds[job][kind] for kind in kinds] for job in single])
+        equal = self._proportional_policy.get_throughputs(alone, (single, kinds), there)
+        x = cp.Variable(every[0].shape)
+        shares = [
+            cp.sum(cp.multiply((own * factors)[of_job[job]] / float(part), x[of_job[job]]))
+            for own, job, part in zip(every, single, np.ravel(equal), strict=True)
+        ]
+        rows = self.get_base_constraints(x, single, factors, of_job)
+        rows += [x[at] == 0 for at in zip(*np.nonzero(factors == 0), strict=True)]
+        cp.Problem(cp.Maximize(cp.min(cp.hstack(shares))), rows).solve(
+            **SIMPLEX if vertex else {"solver": self._solver}
+        )
+        return self.unflatten(x.value.clip(min=0.0).clip(max=1.0), index)
+
+    packing.get_base_constraints = constraints
+    max_min.get_allocation = allocation
+
+
 def main(gavel: str, *given: str) -> None:
     """Change what is named, and run the driver."""
     changes = set(given) & set(CHANGES)
@@ -104,6 +143,12 @@ def main(gavel: str, *given: str) -> None:
         decide_each_round(scheduler)
     if "since-arrival" in changes:
         count_since_arrival(scheduler)
+    if changes & {"pairs", "vertex"}:
+        sum_by_job(
+            import_module("policy").PolicyWithPacking,
+            import_module("policies.max_min_fairness").MaxMinFairnessPolicyWithPacking,
+            vertex="vertex" in changes,
+        )
     sys.argv = [DRIVER, *CLUSTER, *(one for one in given if one not in changes)]
     runpy.run_path(DRIVER, run_name="__main__")
     if counted:

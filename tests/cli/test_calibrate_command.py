@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from documents import instance_data
-from made_tables import all_reduces, pairs
+from made_tables import all_reduces, colocated, pairs
 from measurements import contention, nccl_output, table_of
 
 import rarmodel
@@ -330,3 +330,27 @@ def test_only_a_published_layout_is_tested_on_another_table(invoke: Invoke, tmp_
     path.write_text(COMPARED, encoding="utf-8")
     outcome = invoke("calibrate", path, "--test", path)
     assert outcome.lines == ["--test needs TABLE in a published layout"]
+
+
+def test_pairs_on_the_same_gpus_go_to_the_jobs_of_their_kinds(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    table, own, output = (tmp_path / name for name in ("made.csv", "own.json", "with.json"))
+    colocated(table)
+    data = rarmodel.load_instance("two-servers").model_dump(mode="json", exclude_unset=True)
+    data["jobs"][0]["kind"] = "K1 (batch size 8)"
+    own.write_text(json.dumps(data), encoding="utf-8")
+    words = ("calibrate", table, "--instance", own, "--output", output)
+    several = invoke(*words)
+    assert several.code == 2
+    assert several.lines == [f"{table} has 'slow', 'fast'; choose one by --gpu-type"]
+    outcome = invoke(*words, "--gpu-type", "slow")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert re.search(r"^ matrix completion \(Gavel\) ", outcome.out, re.MULTILINE)
+    made = rarmodel.load_instance(output)
+    assert [(one.kind, one.beside) for one in made.colocation] == [("K1 (batch size 8)",) * 2]
+    assert made.jobs[0].pressure != 1.0
+    wrong = invoke(*words, "--gpu-type", "a100")
+    assert (wrong.code, wrong.lines) == (2, [f"'a100': {table} has 'slow', 'fast'"])
+    plain = invoke("calibrate", EXAMPLES / "measured.csv", "--gpu-type", "a100")
+    assert plain.lines == ["--gpu-type needs TABLE in a published layout"]

@@ -26,6 +26,7 @@ BUNDLED = [entry["name"] for entry in rarmodel.list_instances()]
 FREE = {
     *("name", "window", "time_zone", "group", "columns", "scheduler", "partition", "named"),
     *("every", "solver_options", "over", "levels", "now", "gpu_speeds", "changes"),
+    *("service", "services", "latencies", "accuracies"),
 }
 """Texts that only the user knows."""
 PROGRAM = "import sys; sys.argv[0] = 'rarmodel'; from rarmodel.cli import main; main()"

@@ -39,6 +39,7 @@ def test_instance_goes_to_stdout_and_the_account_to_stderr(invoke: Invoke, trace
         "note: 1 row: no model; a random one by seed and name is used (line 5)",
         "kept: releases from 0 to 84; slot 0 begins at 0 s of the trace",
         "kept: 2 tenants without caps: 'x', 'y'",
+        "error of profiles: nobody has measured 1 model over several servers",
         "GPU hours: 0.5 recorded, 0.5 in slots; 10.7 left out",
         "trace: 2 jobs, 2 servers, 8 GPUs, slots of 60 s",
     ]
@@ -49,8 +50,9 @@ def test_all_jobs_can_wait_at_slot_0_as_in_the_paper(invoke: Invoke, trace: Path
     instance = parse_instance(outcome.out)
     assert {job.release for job in instance.jobs} == {0}
     assert instance.tenants == ()
-    assert outcome.lines[-3:] == [
+    assert outcome.lines[-4:] == [
         "not kept: times of submission and tenants; all jobs wait at slot 0",
+        "error of profiles: nobody has measured 1 model over several servers",
         "GPU hours: 0.5 recorded, 0.5 in slots; 10.7 left out",
         "trace: 2 jobs, 2 servers, 8 GPUs, horizon 20 slots of 60 s",
     ]

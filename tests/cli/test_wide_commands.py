@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 from measurements import contention, table_of
+from serving_instances import demand, service
 from wide_instances import OBJECTIVES, WIDE, random_wide
 
+from rarmodel import registry
+from rarmodel.api.solving import solve_by_method
 from rarmodel.cli.commands import rarmodel
 from rarmodel.files import to_json
 from rarmodel.limits import Limits
@@ -26,8 +29,9 @@ from rarmodel.model.features import (
     NETWORK_PRESSURES,
     OVERLAP,
     PREEMPTION,
+    SERVICES,
 )
-from rarmodel.schema import Instance
+from rarmodel.schema import Instance, Service
 from rarmodel.schema.instance import Preemption
 
 if TYPE_CHECKING:
@@ -69,15 +73,15 @@ SPEEDS = {DUTY.name, LATENCY.name, OVERLAP.name, NETWORK_PRESSURES.name}
 """Features that change nothing but how fast rings are on the links that they use."""
 TAKEN: dict[str, set[str]] = {
     "solve by a policy": {*SPEEDS, CARDS.name},
-    "solve by another formulation": SPEEDS,
+    "solve by another formulation": {*SPEEDS, CARDS.name},
     "audit": set(),
-    "formulate another": SPEEDS,
+    "formulate another": {*SPEEDS, CARDS.name},
 }
 """What these handle beside the paper's problem."""
 
 OTHERS = {
     *("campaign", "check", "generate", "import", "instances", "list", "schema", "simulate"),
-    *("kubernetes", "testbed", "what-if"),
+    *("kubernetes", "testbed", "what-if", "frontier", "import-requests"),
 }
 """Commands that take no instance, or have tests elsewhere; campaigns have one below."""
 
@@ -93,6 +97,9 @@ def wide(name: str) -> Instance:
     """An instance of three jobs that uses one feature, or has an objective."""
     if name == PREEMPTION.name:
         return plain().model_copy(update={"preemption": Preemption(restore_seconds=1.0)})
+    if name == SERVICES.name:
+        served = service("chat", demand(1, 3, 40.0))
+        return plain().model_copy(update={"services": (Service.model_validate(served),)})
     if name in OBJECTIVES:
         return plain().model_copy(update={"objective": name})
     drawn = (random_wide(Random(seed), [name], jobs=3, most_slots=3) for seed in range(1000))
@@ -109,6 +116,9 @@ def wide(name: str) -> Instance:
 def solved(instance: Instance) -> str | None:
     """A schedule in JSON, by the first rule that makes one."""
     of = instance.model_copy(update={"preemption": None})
+    if of.services:  # They are decided before the method has its turn.
+        found = solve_by_method(of, registry.find("methods", "fifo-backfill"), Limits()).schedule
+        return None if found is None else to_json(found)
     fifo = next(method for method in constructive_methods() if method.name == "fifo-backfill")
     schedule = fifo(of, Limits()).schedule
     return None if schedule is None else to_json(schedule)
@@ -117,7 +127,7 @@ def solved(instance: Instance) -> str | None:
 LIMITS = {"solve by another formulation": ["--time-limit", 20]}
 
 Asked = Callable[[Instance, Sequence[object]], list[object]]
-FEATURES = [feature.name for feature in WIDE]
+FEATURES = [feature.name for feature in (*WIDE, SERVICES)]
 
 
 @pytest.fixture
@@ -172,6 +182,7 @@ def test_calibrate_leaves_the_rates_of_a_tree_with_levels(invoke: Invoke, asked:
         # Where a command asks for an objective, that of the instance counts for nothing.
         for name in (*FEATURES, *(() if "--objective" in HANDLING[command] else OBJECTIVES))
         if command != "calibrate" or name not in {DUTY.name, NETWORK_PRESSURES.name, LEVELS.name}
+        if command != "formulate" or name != SERVICES.name
     ],
 )
 def test_commands_work_on_wide_instances(
@@ -180,6 +191,17 @@ def test_commands_work_on_wide_instances(
     outcome = invoke(*asked(wide(name), HANDLING[command]))
     assert outcome.code == 0, outcome.err
     assert outcome.err == ""
+
+
+def test_a_model_of_jobs_and_services_together_is_refused(invoke: Invoke, asked: Asked) -> None:
+    outcome = invoke(*asked(wide(SERVICES.name), HANDLING["formulate"]))
+    assert outcome.code == 2
+    (line,) = outcome.lines
+    assert "'time-indexed' does not handle services (services) in one model" in line
+    mix = ["formulate", "I", "--formulation", "cheapest-mix", "--output", "mix.lp"]
+    assert invoke(*asked(wide(SERVICES.name), mix)).code == 0
+    (line,) = invoke(*asked(plain(), mix)).lines
+    assert line == "cheapest-mix: no service asks for anything (services)"
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,11 @@ from wide_instances import with_terms
 
 from rarmodel import solve
 from rarmodel.bounds import best_bound
-from rarmodel.engine import arrays_of
 from rarmodel.errors import InputError
 from rarmodel.files import parse_instance
 from rarmodel.model import check_instance, instance_digest
 from rarmodel.model.features import CARDS, LATENCY, OVERLAP
 from rarmodel.model.sharing_rule import RULES
-from rarmodel.proof.enumeration import enumeration_of
 from rarmodel.schema import Instance
 from rarmodel.verifier import Run, simulate
 
@@ -118,17 +116,19 @@ def test_exact_is_enumeration_and_bounds_are_true(case: tuple[int, tuple[str, ..
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("objective", ["total-flow", "total-completion"])
 def test_sums_are_proven_with_terms(seed: int, objective: str) -> None:
-    instance = tiny(seed, (LATENCY.name, OVERLAP.name), "count")
+    instance = tiny(seed, TERMS if seed % 2 else (LATENCY.name, OVERLAP.name), "count")
     instance = instance.model_copy(update={"objective": objective})
     found = solve(instance, formulation="time-indexed")
     assert found.status == "optimal"
     assert [goal.value for goal in found.objective] == [optimal_value(instance)]
 
 
-def test_enumeration_handles_terms_of_the_iteration_and_no_cards() -> None:
-    plain, carded = (tiny(3, terms, "count") for terms in ((LATENCY.name, OVERLAP.name), TERMS))
-    assert enumeration_of(plain, arrays_of(plain)) is not None
-    assert enumeration_of(carded, arrays_of(carded)) is None
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rule", RULES)
+def test_search_proves_the_makespan_with_cards(seed: int, rule: str) -> None:
+    instance = tiny(seed, (CARDS.name,), rule)
+    found = solve(instance, method="search", time_limit=10.0)
+    assert (found.makespan, found.status) == (optimal_makespan(instance), "optimal")
 
 
 def test_terms_at_their_defaults_change_no_digest() -> None:

@@ -117,6 +117,11 @@ def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
             job |= {"resources": {"power": 0.2}, "resources_per_gpu": {"power": 0.1}}
     data["cluster"]["reservations"] = [{"server": "s2", "gpus": 2, "from": 1, "to": 3}]
     data["cluster"]["servers"][2]["intra_server_gbps"] = 2.0
+    if formulation.name == "time-indexed-compact" or (formulation.name, rule) == (
+        "rar-ddls",
+        COUNT,
+    ):
+        data["cluster"]["servers"][1]["network_cards"] = 2
     if formulation.name == "time-indexed-compact":  # In others these change only the placements.
         slow = {"forward_ms_per_sample": 100.0, "backward_ms": 300.0}
         plain = {field: others[0].pop(field) for field in slow}
@@ -134,6 +139,23 @@ def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
         data["preemption"] = {"restore_seconds": 2 * data["time"]["slot_seconds"]}
         a["checkpoint_iterations"], others[0]["checkpoint_iterations"] = 2, None
     data["objective"] = ["total-tardiness", "max-stretch", "makespan", "total-links"]
+    return parse_instance(data)
+
+
+def serving_example() -> Instance:
+    """The example with a service of three variants, whose tenant has a cap."""
+    data = example()
+    data["cluster"] |= {"gpu_slices": 2, "prices_per_gpu_hour": 3600}
+    data["tenants"] = [{"name": "t", "gpus": 3}]
+    rates = enumerate([80, 0, 40])
+    entries = [{"from": 2 * i, "to": 2 * i + 2, "requests_per_second": r} for i, r in rates]
+    kinds = [{"name": "large", "gpus": 2, "accuracy": 0.9, "startup_seconds": 1}]
+    kinds.append({"name": "small", "accuracy": 0.5})
+    kinds.append({"name": "half", "slices": 1, "accuracy": 0.7})
+    batches = {"batches": [{"size": 1, "latency_ms": 25}]}
+    served = {"name": "chat", "demand": entries, "latency_ms": 50, "min_accuracy": 0.6}
+    served |= {"variants": [kind | batches for kind in kinds], "servers": ["s0", "s1"]}
+    data["services"] = [served | {"tenant": "t"}]
     return parse_instance(data)
 
 
@@ -159,6 +181,9 @@ def pooled() -> dict[str, Any]:
 
 def scope_of(case: Case) -> Scope:
     """The scope of the golden model of a formulation."""
+    if case.formulation.name == "cheapest-mix":
+        instance = serving_example()
+        return Scope(instance, topology(instance.cluster), job_extremes(instance), 10, 1)
     if case.formulation.name not in WIDE:
         instance = parse_instance(example())
         parts = topology(instance.cluster), job_extremes(instance)

@@ -81,7 +81,7 @@ def test_alone_a_job_has_been_there_for_as_long_as_its_work_takes_alone() -> Non
             memory=memory,
         )
         one = np.ones(1)
-        known = gavel._Known([None], np.ones((jobs, 1)), np.ones(jobs), one, one)
+        known = gavel.Known([None], np.ones((jobs, 1)), np.ones(jobs), one, one)
         found: list[float] = gavel._isolated(state, known).tolist()
         return found
 

@@ -30,7 +30,9 @@ from rarmodel.schema.instance import Preemption
 from rarmodel.schema.tenants import Tenant
 
 POLICIES = [
-    one.name for one in registry.parts("policies") if not one.elastic and one.name != "replan"
+    one.name
+    for one in registry.parts("policies")
+    if not one.elastic and not one.packs and one.name != "replan"
 ]
 SLOW = {"gradient_mb": 1500.0, "backward_ms": 100.0}
 """Of two GPUs: alone over links of 10 Gbit/s an iteration takes 1.3 s, and a slot has 1 s."""

@@ -84,11 +84,24 @@ def test_the_optimum_is_found_and_proven(instance: Instance) -> None:
     check(instance)
 
 
+def with_cards(instance: Instance, random: Random) -> Instance:
+    """Servers have one to three network cards, those of equal GPUs most often as many."""
+    cards = {server.gpus: random.randint(1, 3) for server in instance.cluster.servers}
+    servers = tuple(
+        one.model_copy(update={"network_cards": random.choice([2, *[cards[one.gpus]] * 2])})
+        for one in instance.cluster.servers
+    )
+    cluster = instance.cluster.model_copy(update={"servers": servers})
+    return instance.model_copy(update={"cluster": cluster})
+
+
 def check_with_likes(seed: int, most_jobs: int) -> None:
     random = Random(seed)
     instance = random_instance(
         random, jobs=random.randint(2, most_jobs), servers=random.randint(2, 3), tree=seed % 2 == 1
     )
+    if seed % 4 >= 2:
+        instance = with_cards(instance, random)
     instance = with_likes(instance, random)
     assume(best_bound(instance).slots <= MOST_SLOTS)
     check(instance)

@@ -184,7 +184,8 @@ def test_json_schema_has_the_ranges() -> None:
 
 def test_json_schema_requires_what_has_no_default() -> None:
     schema = Instance.model_json_schema()
-    optional = {"colocation", "description", "objective", "preemption", "resources", "tenants"}
+    optional = {"colocation", "description", "objective", "preemption", "resources", "services"}
+    optional.add("tenants")
     assert set(schema["properties"]) - set(schema["required"]) == optional
     assert schema["$defs"]["Reservation"]["required"] == ["server", "gpus", "from"]
     assert schema["$defs"]["Time"]["required"] == ["slot_seconds"]

@@ -153,7 +153,17 @@ def test_an_instance_is_no_schedule() -> None:
 
 def test_json_schema_refuses_unknown_fields_and_describes_every_field() -> None:
     schema = Schedule.model_json_schema()
-    optional = {"aim", "at_most", "bound", "end", "later", "origin", "placement", "time"}
+    optional = {
+        "aim",
+        "at_most",
+        "bound",
+        "end",
+        "later",
+        "origin",
+        "placement",
+        "time",
+        "services",
+    }
     for part in (schema, *schema["$defs"].values()):
         assert part["additionalProperties"] is False
         assert set(part["required"]) == set(part["properties"]) - optional

@@ -77,3 +77,24 @@ def pairs(at: Path, noise: float = 0.01) -> Path:
             lines.append(f'"{job}","{beside}",10,{ratio!r}')
     at.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return at
+
+
+KINDS = {f"K{i} (batch size 8)": (0.2 + 0.2 * i, 1.6 - 0.2 * i) for i in range(7)}
+"""Sensitivity and pressure on GPUs, by kind."""
+
+
+def colocated(at: Path, noise: float = 0.01, types: tuple[str, ...] = ("slow", "fast")) -> Path:
+    """Each pair of kinds on the same GPUs, once: on the second type jobs lose half as much."""
+    random = Random(3)
+    lines = ["gpu_type,job,beside,ratio,ratio_beside"]
+    kinds = [*KINDS.items()]
+    for part, gpu_type in enumerate(types, start=1):
+        for i, (job, (sensitivity, pressure)) in enumerate(kinds):
+            for beside, (other, pressing) in kinds[i:]:
+                ratios = [
+                    random.gauss(1.0, noise) / (1.0 + loss / part)
+                    for loss in (sensitivity * pressing, other * pressure)
+                ]
+                lines.append(f"{gpu_type},{job},{beside},{ratios[0]!r},{ratios[1]!r}")
+    at.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return at

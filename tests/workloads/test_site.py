@@ -72,7 +72,7 @@ def test_types_of_a_node_table_are_those_of_servers(tmp_path: Path) -> None:
     types = [server.gpu_type for server in found.instance.cluster.servers]
     assert types == ["V100M32", "V100M16", "A100", "A100"]
     assert used(found.instance) == {}
-    assert found.account.kept[-1] == (
+    assert found.account.kept[-2] == (
         "kept: types of GPU 'V100M32', 'V100M16', 'A100'; 0 jobs bound to some of them"
     )
     assert "no profiles on every type of GPU; it runs alike on all" in reasons(found.account.notes)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from rarmodel.model.features import ALL
 
 from ..policy import Decision, Policy, ranked
 from ..state import State
@@ -37,7 +40,9 @@ def make_las(
     thresholds
         Service in GPU seconds at which each queue but the last one ends, ascending.
     """
-    return Policy(name, partial(_by_queue, tuple(thresholds)), description, interrupts=True)
+    return Policy(
+        name, partial(_by_queue, tuple(thresholds)), description, interrupts=True, handles=ALL
+    )
 
 
 def _by_queue(thresholds: Sequence[float], state: State) -> Decision:
@@ -58,7 +63,7 @@ def _by_gittins_index(state: State) -> Decision:
     return Decision(ranked(-index))
 
 
-def gittins_indices(attained: npt.NDArray[np.int64], services: npt.NDArray[np.int64]) -> Floats:
+def gittins_indices(attained: npt.NDArray[Any], services: npt.NDArray[Any]) -> Floats:
     """The Gittins index of jobs from the services of others."""
     index = np.zeros(len(attained))
     if len(services) == 0:
@@ -88,4 +93,5 @@ GITTINS = Policy(
     _by_gittins_index,
     "Tiresias: by Gittins index, from the services of complete jobs",
     interrupts=True,
+    handles=ALL,
 )

@@ -25,7 +25,7 @@ CLOSE = 1.01
 """Where the bisection for finish-time fairness stops: greatest by least ratio."""
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
     """What all four programs read of a state."""
 
     kinds: list[str | None]
@@ -41,7 +41,8 @@ class _Known(NamedTuple):
         return Demand(self.speed, self.gpus, need, self.there, self.price)
 
 
-def _known(state: State) -> _Known:
+def known_of(state: State) -> Known:
+    """What the programs read of a state."""
     servers = state.cluster.servers
     kinds = list(dict.fromkeys(server.gpu_type for server in servers))
     there = [
@@ -56,35 +57,35 @@ def _known(state: State) -> _Known:
     price = np.array([1.0 if one is None else one for one in given])
     # What costs nothing is worth more than anything that does, but not without limit.
     price = np.maximum(price, 1e-3 * max(price.max(), 1e-9))
-    return _Known(kinds, speed, state.gpus.astype(np.float64), np.array(there, np.float64), price)
+    return Known(kinds, speed, state.gpus.astype(np.float64), np.array(there, np.float64), price)
 
 
-Parts = Callable[[State, _Known, "Gavel"], Floats]
+Parts = Callable[[State, Known, "Gavel"], Floats]
 """Gives (jobs, types) the parts of the time."""
 
 
-def _solved(program: Gavel, known: _Known, need: Floats) -> Floats:
+def _solved(program: Gavel, known: Known, need: Floats) -> Floats:
     found = program(known.demand(need))
     return np.zeros_like(known.speed) if found is None else found.parts
 
 
-def _max_min(state: State, known: _Known, program: Gavel) -> Floats:
+def _max_min(state: State, known: Known, program: Gavel) -> Floats:
     """The greatest least share, by weight."""
-    return _solved(program, known, state.weight * _proportional(known) / known.gpus)
+    return _solved(program, known, state.weight * proportional(known) / known.gpus)
 
 
-def _proportional(known: _Known) -> Floats:
+def proportional(known: Known) -> Floats:
     """(jobs) Iterations per slot in equal parts of the cluster."""
     equal: Floats = known.speed @ known.there / max(1.0, known.there.sum())
     return equal
 
 
-def _makespan(state: State, known: _Known, program: Gavel) -> Floats:
+def _makespan(state: State, known: Known, program: Gavel) -> Floats:
     """The least time until the last of the known jobs completes."""
     return _solved(program, known, state.iterations.astype(np.float64))
 
 
-def _fairness(state: State, known: _Known, program: Gavel) -> Floats:
+def _fairness(state: State, known: Known, program: Gavel) -> Floats:
     """The least of the greatest ratios of finish times, sharing and alone on an n-th.
 
     Alone, a job has been there for as long as what it did takes in its parts of the cluster, which
@@ -125,10 +126,10 @@ def _fairness(state: State, known: _Known, program: Gavel) -> Floats:
     return parts
 
 
-def _isolated(state: State, known: _Known) -> Floats:
+def _isolated(state: State, known: Known) -> Floats:
     """(jobs) Slots from submission to completion alone on an n-th of the cluster."""
     share = state.cluster.total_gpus / len(state)
-    pace = np.maximum(_proportional(known) / np.maximum(1.0, known.gpus / share), 1e-12)
+    pace = np.maximum(proportional(known) / np.maximum(1.0, known.gpus / share), 1e-12)
     before: dict[int, tuple[float, int, float]] = state.memory.get("alone", {})
     alone = {}
     for k, left, now in zip(
@@ -140,7 +141,7 @@ def _isolated(state: State, known: _Known) -> Floats:
     return np.array([slots + left / now for slots, left, now in alone.values()])
 
 
-def _cost(state: State, known: _Known, program: Gavel) -> Floats:
+def _cost(state: State, known: Known, program: Gavel) -> Floats:
     """The greatest throughput for the price, with due slots kept where that is possible."""
     slots = (state.due - state.now).astype(np.float64)
     kept = (state.due < NEVER) & (slots > 0)
@@ -176,7 +177,7 @@ def make_gavel(
 def _by_program(program: str, parts_of: Parts, state: State) -> Decision:
     from ..gavel_programs import Gavel  # noqa: PLC0415 - loads Pyomo
 
-    memory, known = state.memory, _known(state)
+    memory, known = state.memory, known_of(state)
     numbers = tuple(state.number.tolist())
     _count_slots(state, known)
     if memory.get("numbers") != numbers:
@@ -185,7 +186,7 @@ def _by_program(program: str, parts_of: Parts, state: State) -> Decision:
     return _round(state, known, memory["parts"])
 
 
-def _count_slots(state: State, known: _Known) -> None:
+def _count_slots(state: State, known: Known) -> None:
     """Add the slots since the last decision to what each job had on each type."""
     memory = state.memory
     had: dict[int, Floats] = memory.setdefault("had", {})
@@ -208,10 +209,10 @@ def _count_slots(state: State, known: _Known) -> None:
     memory["attained"] = dict(zip(numbers, attained, strict=True))
 
 
-class _Free:
+class Free:
     """GPUs of each type that are left on the servers of each set that some job may use."""
 
-    def __init__(self, state: State, known: _Known) -> None:
+    def __init__(self, state: State, known: Known) -> None:
         kinds = np.array([known.kinds.index(one.gpu_type) for one in state.cluster.servers])
         sets: dict[bytes, int] = {}
         masks = []
@@ -242,7 +243,7 @@ class _Free:
                 self._gpus[row, r] -= int(size)
 
 
-def _round(state: State, known: _Known, parts: Floats) -> Decision:
+def _round(state: State, known: Known, parts: Floats) -> Decision:
     """Who has which type of GPU now."""
     had = state.memory["had"]
     slots = np.array([had[number] for number in state.number.tolist()])
@@ -250,7 +251,7 @@ def _round(state: State, known: _Known, parts: Floats) -> Decision:
         (-parts[j, r] / slots[j, r] if slots[j, r] else -np.inf, -parts[j, r], j, r)
         for j, r in zip(*np.nonzero((parts > 1e-9) & (known.speed > 0)), strict=True)
     ]
-    free, size = _Free(state, known), known.gpus
+    free, size = Free(state, known), known.gpus
     chosen: dict[int, int] = {}
     for _, _, j, r in sorted(pairs):
         if j not in chosen and free.has(j, r, size[j]):

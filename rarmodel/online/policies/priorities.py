@@ -6,6 +6,8 @@ GPUs in their order to running and waiting jobs alike; where not, running jobs g
 
 from __future__ import annotations
 
+from rarmodel.model.features import ALL
+
 from ..policy import Decision, Policy, ranked
 from ..state import DURATIONS, State
 
@@ -43,13 +45,28 @@ FIFO = Policy(
     "fifo",
     _in_order_of_arrival,
     "in order of arrival; a job that does not fit keeps all later ones waiting",
+    handles=ALL,
 )
 FIFO_BACKFILL = Policy(
-    "fifo-backfill", _each_in_order_of_arrival, "in order of arrival, each waiting job that fits"
+    "fifo-backfill",
+    _each_in_order_of_arrival,
+    "in order of arrival, each waiting job that fits",
+    handles=ALL,
 )
-SJF = Policy("sjf", _shortest, "shortest first, each waiting job that fits", knows=DURATIONS)
+SJF = Policy(
+    "sjf",
+    _shortest,
+    "shortest first, each waiting job that fits",
+    knows=DURATIONS,
+    handles=ALL,
+)
 SRTF = Policy(
-    "srtf", _shortest, "least remaining time first, each that fits", DURATIONS, interrupts=True
+    "srtf",
+    _shortest,
+    "least remaining time first, each that fits",
+    DURATIONS,
+    interrupts=True,
+    handles=ALL,
 )
 SRSF = Policy(
     "srsf",
@@ -57,12 +74,14 @@ SRSF = Policy(
     "least remaining time times GPUs first, each that fits",
     DURATIONS,
     interrupts=True,
+    handles=ALL,
 )
 EDF = Policy(
     "edf",
     _earliest_due,
     "earliest due first, jobs without a due slot last, each that fits",
     interrupts=True,
+    handles=ALL,
 )
 PRIORITY = Policy(
     "priority",

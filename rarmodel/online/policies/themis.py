@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from rarmodel.model.features import ALL
+
 from ..policy import Decision, Policy, ranked
 from ..state import DURATIONS, State
 
@@ -49,4 +51,5 @@ FINISH_TIME_FAIRNESS = Policy(
     DURATIONS,
     interrupts=True,
     round_seconds=LEASE_SECONDS,
+    handles=ALL,
 )

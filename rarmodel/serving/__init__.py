@@ -1,0 +1,23 @@
+"""Services beside jobs: which replicas run, where, and what they cost (model, section 16)."""
+
+from .first import Decided, decide_replicas, simulate_beside, solve_beside, taken_from
+from .frontier import Frontier, Point, frontier
+from .mix import Chosen, Wanted, cheapest_mix
+from .placing import Unit, broken_servers, place
+
+__all__ = [
+    "Chosen",
+    "Decided",
+    "Frontier",
+    "Point",
+    "Unit",
+    "Wanted",
+    "broken_servers",
+    "cheapest_mix",
+    "decide_replicas",
+    "frontier",
+    "place",
+    "simulate_beside",
+    "solve_beside",
+    "taken_from",
+]

@@ -1,0 +1,283 @@
+"""Replicas first: decide what services run and where, and leave the rest to any method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+from typing import NamedTuple
+
+from rarmodel.bounds import (
+    ValueBound,
+    best_bound,
+    impossible,
+    objective_bound,
+    require_true,
+    value_bounds,
+    with_bound,
+    with_makespan,
+)
+from rarmodel.bounds.cheapest_replicas import least_cost_of_services
+from rarmodel.errors import UsageError, VerificationError
+from rarmodel.limits import Limits
+from rarmodel.methods import Result, goals_of, skipped, status_of, ties_in
+from rarmodel.methods.incumbent_log import IncumbentLog
+from rarmodel.model import never_complete
+from rarmodel.model.objectives import COST, exact, objective, objectives_of
+from rarmodel.model.services import cost_of_replicas
+from rarmodel.online import Proven, Simulation
+from rarmodel.online.verified_play import LATE
+from rarmodel.schema import Instance, Replica, Schedule
+from rarmodel.verifier import Report, require_feasible, verify
+
+from .mix import cheapest_mix, least_price
+from .numbering import with_replicas
+from .placing import Unit, place
+from .rest import rest_of
+
+
+class Decided(NamedTuple):
+    """What replicas run where, and what is left for the jobs.
+
+    Attributes
+    ----------
+    instance
+        The problem.
+    units, replicas
+        GPUs that replicas hold, and the replicas.
+    rest
+        The problem of the jobs: the replicas' GPUs are reserved.
+    """
+
+    instance: Instance
+    units: tuple[Unit, ...]
+    replicas: tuple[Replica, ...]
+    rest: Instance
+
+    def whole(self, schedule: Schedule, report: Report) -> Schedule:
+        """A schedule of the whole from one of the rest, and the verifier's report on that."""
+        return with_replicas(self.instance, schedule, report, self.units, self.replicas)
+
+
+def decide_replicas(instance: Instance, limits: Limits) -> Decided | str:
+    """The cheapest mix, where it breaks up the fewest idle servers; or why there is none.
+
+    Raises
+    ------
+    UsageError
+        If the model of the mix is too large, or no solver is installed.
+    """
+    chosen = cheapest_mix(instance, limits)
+    if isinstance(chosen, str):
+        return chosen
+    units = place(instance, chosen.wanted)
+    if isinstance(units, str):
+        return units
+    names = [server.name for server in instance.cluster.servers]
+    on: dict[int, dict[str, tuple[int, ...]]] = {}
+    for unit in units:
+        for i in unit.replicas:  # How many GPUs, so far; `with_replicas` says which.
+            held = on.setdefault(i, {}).get(names[unit.server], ())
+            on[i][names[unit.server]] = (*held, len(held))
+    replicas = tuple(
+        Replica.model_validate(
+            {
+                "service": one.service.name,
+                "variant": one.variant.name,
+                "from": one.start,
+                "to": one.end,
+                "gpus": on[i],
+            }
+        )
+        for i, one in enumerate(chosen.wanted)
+    )
+    return Decided(instance, tuple(units), replicas, rest_of(instance, units, replicas))
+
+
+def taken_from(instance: Instance, schedule: Schedule) -> Decided:
+    """The replicas of a feasible schedule, as if they had been decided."""
+    names = {server.name: s for s, server in enumerate(instance.cluster.servers)}
+    sliced = {
+        (service.name, one.name)
+        for service in instance.services
+        for one in service.variants
+        if one.slices is not None
+    }
+    units: list[Unit] = []
+    shared: dict[tuple[str, int], Unit] = {}
+    for r, one in sorted(enumerate(schedule.services), key=lambda pair: pair[1].start):
+        for name, gpus in one.gpus.items():
+            for gpu in gpus:
+                last = shared.get((name, gpu))
+                if last is not None and last.end > one.start:
+                    last.end = max(last.end, one.end)
+                    last.replicas.append(r)
+                    continue
+                units.append(Unit(names[name], one.start, one.end, [r]))
+                if (one.service, one.variant) in sliced:
+                    shared[name, gpu] = units[-1]
+    replicas = schedule.services
+    return Decided(instance, tuple(units), replicas, rest_of(instance, units, replicas))
+
+
+def solve_beside(
+    instance: Instance,
+    limits: Limits,
+    solve: Callable[[Instance, Limits, Schedule | None], Result],
+    names: dict[str, str],
+    start: Schedule | None = None,
+) -> Result:
+    """Decide the replicas, solve the jobs beside them, and put both together.
+
+    The bounds of the result are of the whole: they do not take the replicas for given.
+
+    Parameters
+    ----------
+    instance
+        The problem, with services.
+    limits
+        Its time counts for all of it.
+    solve
+        Solves the rest, from a schedule of it or from none.
+    names
+        Names of the method, or of the formulation and solver, as of `skipped`.
+    start
+        A feasible schedule of the whole: its replicas are kept.
+
+    Raises
+    ------
+    VerificationError
+        If the whole fails verification.
+    """
+    begun = perf_counter()
+    if (none := impossible(instance)) is not None:
+        return _without(instance, "infeasible", none.stopped, none.reasons, names, begun)
+    decided = decide_replicas(instance, limits) if start is None else taken_from(instance, start)
+    if isinstance(decided, str):
+        return _without(instance, "unknown", decided, (), names, begun)
+    jobs_alone = None
+    if start is not None:
+        jobs_alone = start.model_copy(update={"services": (), "bound": None})
+        if not verify(decided.rest, jobs_alone).feasible:
+            jobs_alone = None
+    progress = limits.progress
+    silent = replace(
+        limits.since(begun),
+        progress=None if progress is None else lambda value, _: progress(value, None),
+    )
+    found = solve(decided.rest, silent, jobs_alone)
+    return _of_whole(decided, found, limits, perf_counter() - begun)
+
+
+def _bounds(instance: Instance, limits: Limits) -> list[ValueBound]:
+    """Bounds on the objectives of the whole, with what `cheapest-mix` proves of prices."""
+    bounds = list(value_bounds(instance))
+    objectives = objectives_of(instance)
+    if COST in objectives and (proven := least_price(instance, limits)) is not None:
+        i = objectives.index(COST)
+        price, by = proven
+        of_services = least_cost_of_services(instance, COST)
+        if price > of_services:
+            value = exact(bounds[i].value - of_services + price)
+            bounds[i] = ValueBound(value, f"{bounds[i].name}, {by}")
+    return bounds
+
+
+def _of_whole(decided: Decided, found: Result, limits: Limits, seconds: float) -> Result:
+    """The result of the whole, from that of the rest."""
+    instance = decided.instance
+    schedule = report = None
+    stopped = found.stopped
+    bound, quick = best_bound(instance), _bounds(instance, limits)
+    if found.schedule is not None and found.report is not None:
+        schedule = decided.whole(found.schedule, found.report)
+        report = require_feasible(instance, schedule)
+        require_true(instance, report, bound, aim=quick[0])
+        values = [*(report.objective or {}).values()]
+        schedule = with_bound(schedule.timed(instance.time), instance, bound, quick, values)
+    elif found.status == "infeasible":
+        stopped = f"no schedule beside these replicas, which were decided first: {found.stopped}"
+    goals = found.objective
+    if not found.restricted:  # What such a formulation minimises is its own.
+        goals = goals_of(instance, report, with_makespan(instance, quick, bound))
+    status = status_of(goals, found=schedule is not None)
+    return replace(
+        found,
+        instance=instance.name,
+        status=found.status if found.status == "skipped" else status,
+        schedule=schedule,
+        report=report,
+        lower_bound=bound.slots,
+        bound_name=bound.name,
+        seconds=seconds,
+        stopped=stopped,
+        objective=goals,
+        ties=ties_in(instance, report),
+        reasons=(),
+        log=IncumbentLog(),
+    )
+
+
+def _without(
+    instance: Instance,
+    status: str,
+    stopped: str,
+    reasons: tuple[str, ...],
+    names: dict[str, str],
+    begun: float,
+) -> Result:
+    """The result where no replicas were found."""
+    found = skipped(instance, stopped, bound=best_bound(instance), **names)
+    return replace(
+        found,
+        status="infeasible" if status == "infeasible" else "unknown",
+        reasons=reasons,
+        seconds=perf_counter() - begun,
+    )
+
+
+def simulate_beside(
+    instance: Instance,
+    policy: str,
+    play: Callable[[Instance], Simulation],
+) -> Simulation:
+    """Decide the replicas, play a policy on the jobs beside them, and put both together.
+
+    Replicas are known beforehand, as reservations are. Ratios are to bounds on the whole.
+
+    Raises
+    ------
+    UsageError
+        If replicas find no room, or the policy does not take the instance.
+    VerificationError
+        If the whole fails verification, but for deadlines and the horizon.
+    """
+    if instance.preemption is None:
+        raise UsageError(
+            "simulate does not handle services (services) without preemption: jobs give way where "
+            "a replica begins; give the instance preemption"
+        )
+    if (none := impossible(instance)) is not None and not never_complete(instance):
+        raise UsageError(f"{policy}: {none.stopped}: {'; '.join(none.reasons)}")
+    decided = decide_replicas(instance, Limits())
+    if isinstance(decided, str):
+        raise UsageError(f"{policy} is not played: {decided}")
+    found = play(decided.rest)
+    if found.schedule is None or found.report is None:
+        return found
+    schedule = decided.whole(found.schedule, found.report)
+    report = verify(instance, schedule)
+    if wrong := [one.message for one in report.violations if one.constraint not in LATE]:
+        told = "; ".join(wrong[:3])
+        raise VerificationError(f"{policy} made a schedule that fails verification: {told}")
+    proven = {}
+    for name, one in found.proven.items():
+        aim = objective(name)
+        bound = objective_bound(instance, aim)
+        if bound is not None:
+            value = one.value
+            if value is not None:
+                value = exact(value + cost_of_replicas(instance, schedule.services, aim))
+            _, _, assumed = one.assumes.partition(": ")
+            proven[name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
+    return replace(found, instance=instance.name, schedule=schedule, report=report, proven=proven)

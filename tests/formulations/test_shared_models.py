@@ -1,0 +1,126 @@
+"""`time-indexed` where jobs share GPUs: against enumeration by GPU, and the schedules it must have.
+
+Cases alternate between no other feature, a few, and all that the formulation takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from random import Random
+
+import pyomo.environ as pyo
+import pytest
+from depth import first
+from documents import instance_data, job_data
+from models import broken_constraints
+from scopes import scope_of
+from sharing_enumeration import every_set_of_gpus, every_shared_report, shared_optimum
+from sharing_instances import random_sharing
+from wide_instances import FEATURES, OBJECTIVES
+
+from rarmodel.exact import schedule_of
+from rarmodel.files import parse_instance
+from rarmodel.formulations.aims import aim_of
+from rarmodel.formulations.time_indexed import TIME_INDEXED
+from rarmodel.formulations.time_indexed_numbers import gpu_loads
+from rarmodel.limits import Limits
+from rarmodel.model import horizon_of
+from rarmodel.model.objectives import Value
+from rarmodel.schema import Instance, Schedule
+from rarmodel.solvers.cpsat import CPSAT
+from rarmodel.solvers.highs import HIGHS
+from rarmodel.verifier import verify
+
+MOST = 600
+"""Most schedules of an instance, each of which is tried."""
+NAMES = [name for name in FEATURES if name in TIME_INDEXED.handles]
+
+
+def drawn(seed: int) -> Instance:
+    """The next small instance from a seed on."""
+    random = Random(seed)
+    while True:
+        some = [[], random.sample(NAMES, random.randint(1, 5)), NAMES][seed % 3]
+        objectives = random.sample(OBJECTIVES, 1 if seed % 2 else 2)
+        jobs = 3 if seed % 6 in {1, 3} else 2
+        found = random_sharing(random, some, jobs=jobs, most_slots=2, objectives=objectives)
+        starts = horizon_of(found) ** jobs
+        if starts * sum(1 for _ in islice(every_set_of_gpus(found), MOST)) <= MOST:
+            return found
+
+
+def best_of(instance: Instance, seed: int) -> Schedule | None:
+    """What the model alone gives, one objective after another."""
+    scope, schedule = scope_of(instance, horizon_of(instance)), None
+    for stage in range(len(instance.objectives)):
+        scope = replace(scope, stage=stage)
+        model = TIME_INDEXED.build(scope)
+        answer = (CPSAT if seed % 4 else HIGHS).solve(model, Limits(time_limit=120))
+        if answer.termination == "infeasible":
+            assert schedule is None
+            return None
+        assert answer.termination == "finished"
+        plan = TIME_INDEXED.plan(model, scope)
+        assert plan is not None
+        assert answer.bound is not None
+        schedule = schedule_of(instance, plan, "model")
+        values = values_of(instance, schedule)
+        assert aim_of(scope, stage).at_least(answer.bound) == values[stage]
+        scope = replace(scope, at_most=values[: stage + 1])
+    return schedule
+
+
+def values_of(instance: Instance, schedule: Schedule) -> tuple[Value, ...]:
+    report = verify(instance, schedule)
+    assert report.feasible, report.violations
+    assert report.objective is not None
+    return tuple(report.objective.values())
+
+
+@pytest.mark.parametrize("seed", first(16, range(400)))
+def test_the_model_has_the_optimum_of_every_schedule_by_gpu(seed: int) -> None:
+    instance = drawn(seed)
+    schedule = best_of(instance, seed)
+    assert shared_optimum(instance) == (schedule and values_of(instance, schedule))
+
+
+@pytest.mark.parametrize("every_schedule", [False, True])
+@pytest.mark.parametrize("seed", first(6, range(60)))
+def test_every_feasible_schedule_is_a_solution(seed: int, every_schedule: bool) -> None:
+    instance = drawn(seed)
+    for schedule, report in islice(every_shared_report(instance, horizon_of(instance)), 3):
+        assert report.makespan is not None
+        scope = replace(scope_of(instance, report.makespan + 1), every_schedule=every_schedule)
+        model = TIME_INDEXED.build(scope)
+        TIME_INDEXED.load(model, scope, schedule)
+        assert broken_constraints(model) == []
+        values = values_of(instance, schedule)
+        assert aim_of(scope, 0).at_least(pyo.value(model.objective)) == values[0]
+        plan = TIME_INDEXED.plan(model, scope)
+        assert plan is not None
+        assert values_of(instance, schedule_of(instance, plan, "model")) == values
+
+
+def three_beside_each_other(pressures: tuple[float, ...], slices: int) -> Instance:
+    jobs = [job_data(f"j{i}", slices=1, pressure=p) for i, p in enumerate(pressures)]
+    data = instance_data(*jobs, horizon=99)
+    data["cluster"]["gpu_slices"] = slices
+    return parse_instance(data)
+
+
+@pytest.mark.parametrize(
+    ("slices", "loads"), [(1, [0]), (2, [0, 1, 2, 4]), (3, [0, 1, 2, 3, 4, 5, 6])]
+)
+def test_loads_are_sums_over_those_that_fit(slices: int, loads: list[int]) -> None:
+    instance = three_beside_each_other((0.0, 1.0, 2.0, 4.0), slices)
+    unit = 2**20
+    assert gpu_loads(scope_of(instance, 9))["j0"] == tuple(unit * load for load in loads)
+
+
+def test_too_many_loads_are_refused_in_a_line() -> None:
+    instance = three_beside_each_other(tuple(float(2**i) for i in range(10)), 8)
+    assert str(TIME_INDEXED.unfit(scope_of(instance, 9))) == (
+        "others may slow job 'j0' down on its GPUs in more than 256 ways, too many for the model; "
+        "fewer different sensitivities, pressures and measured pairs make it smaller"
+    )

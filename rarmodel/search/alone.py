@@ -1,7 +1,6 @@
 """A schedule on GPUs alone, where jobs may share: more is known of how to search for those.
 
 A schedule in which nobody shares a GPU is also one of the instance, and no job takes longer in it.
-So who may share loses nothing by it.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.lone import allowed_servers
 from rarmodel.schema import Instance
 
-BEFORE, UNTIL = 0.1, 0.2
+BEFORE, UNTIL = 0.1, 0.3
 """Shares of the time after which it is looked for, and after which the search goes on with all."""
 
 

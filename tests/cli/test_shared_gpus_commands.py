@@ -23,6 +23,9 @@ WORKING: dict[str, Sequence[Any]] = {
     "solve by a rule": ["solve", "I", "--method", "fifo-backfill"],
     "compare": ["compare", "I", "--time-limit", 0.1],
     "slurm plan": ["slurm", "plan", "I", "--iterations", 1],
+    "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 9],
+    "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
+    "simulate": ["simulate", "I", "--policy", "fifo"],
     "describe": ["describe", "I", "--jobs"],
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "verify": ["verify", "I", "S"],
@@ -32,14 +35,13 @@ WORKING: dict[str, Sequence[Any]] = {
 }
 REFUSING: dict[str, Sequence[Any]] = {
     "solve by a policy": ["solve", "I", "--method", "first-fit"],
-    "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 9],
-    "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
-    "simulate": ["simulate", "I", "--policy", "fifo"],
+    "solve exactly": ["solve", "I", "--formulation", "busy-time", "--time-limit", 9],
+    "formulate": ["formulate", "I", "--formulation", "busy-time", "--output", "model.lp"],
     "audit": ["audit", "I"],
 }
 ELSEWHERE = {
     *("calibrate", "campaign", "check", "generate", "import", "instances", "kubernetes"),
-    *("list", "schema", "testbed", "what-if"),
+    *("frontier", "import-requests", "list", "schema", "testbed", "what-if"),
 }
 """Commands that take no such file, or that have tests below or in their own files."""
 

@@ -25,11 +25,11 @@ WORKING: dict[str, Sequence[Any]] = {
     "slurm plan": ["slurm", "plan", "I", "--iterations", 1],
     "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 9],
     "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
-    "simulate": ["simulate", "I", "--policy", "fifo"],
     "describe": ["describe", "I", "--jobs"],
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "verify": ["verify", "I", "S"],
     "verify --json": ["verify", "I", "S", "--json"],
+    "simulate": ["simulate", "I", "--policy", "fifo"],
     "plot": ["plot", "I", "S", "--output", "plot.svg"],
     "report": ["report", "I", "S", "--output", "report.html"],
 }
@@ -37,6 +37,7 @@ REFUSING: dict[str, Sequence[Any]] = {
     "solve by a policy": ["solve", "I", "--method", "first-fit"],
     "solve exactly": ["solve", "I", "--formulation", "busy-time", "--time-limit", 9],
     "formulate": ["formulate", "I", "--formulation", "busy-time", "--output", "model.lp"],
+    "simulate by a policy that cannot": ["simulate", "I", "--policy", "gavel-max-min"],
     "audit": ["audit", "I"],
 }
 ELSEWHERE = {

@@ -115,3 +115,19 @@ def test_where_jobs_may_be_interrupted_each_runs_in_one_piece(seed: int) -> None
     assert all(len(one.segments) == 1 for one in made.assignments)
     assert verify(instance, made).feasible
     assert to_json(made)
+
+
+def test_a_ring_spreads_though_it_fits_a_server_if_that_leaves_room_beside_others() -> None:
+    """On one server the ring would leave the third job nobody to join for nothing."""
+    ring = job_data("ring", gpus=2, iterations=50, gradient_mb=0.0, slices=2)
+    long = job_data("long", iterations=40, slices=2)
+    small = job_data("small", iterations=20, slices=1, sensitivity=0, pressure=0.2)
+    data = instance_data(ring, long, small, servers=[2, 1], horizon=999)
+    data["cluster"]["gpu_slices"] = 4
+    data["cluster"]["servers"][1]["gpu_slices"] = 2
+    data["contention"]["overhead_ms_per_server"] = 0.0
+    instance = parse_instance(data)
+    made = SEARCH(instance, Limits(iterations=20, threads=1)).schedule
+    assert made is not None
+    assert verify(instance, made).makespan == 5
+    assert len(next(one for one in made.assignments if one.job == "ring").segments[0].gpus) == 2

@@ -142,7 +142,7 @@ RAR_DDLS = Formulation.composed(
     handles=(
         WINDOWS
         | CAPS
-        | (BY_DUTY - {OVERLAP.name})  # Its (8) is a sum.
+        | (BY_DUTY - {OVERLAP.name})
         | {
             SERVER_LISTS.name,
             RUNNING_JOBS.name,

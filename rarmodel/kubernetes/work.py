@@ -11,8 +11,9 @@ from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Instance
 from rarmodel.schema.base import MAX_INTEGER
-from rarmodel.workloads.found_profiles import Found
+from rarmodel.workloads.found_profiles import Found, trained_models
 from rarmodel.workloads.job_profile import Profile, slots_of_work
+from rarmodel.workloads.measured_pressures import with_pressures
 
 from .choices import Choices
 from .profiles import annotated
@@ -186,4 +187,5 @@ class Work:
                 done = min(speed * running.iterations_done, iterations - 1)
                 changes["running"] = running.model_copy(update={"iterations_done": done})
             jobs.append(job.model_copy(update=changes))
-        return draft.model_copy(update={"jobs": tuple(jobs)})
+        made = draft.model_copy(update={"jobs": tuple(jobs)})
+        return with_pressures(made, trained_models(self._profiles))

@@ -143,14 +143,20 @@ class WideSession:
         return self.over(deadline) or TIME_LIMIT
 
     def _enumerate(self, enumeration: Enumeration, deadline: float) -> None:
-        """Try all schedules, for a shorter one or a higher bound, until they meet."""
+        """Try all schedules, for a shorter one or a higher bound, until they meet.
+
+        The search goes on for half of the time, as not every instance is small enough for this.
+        """
         while not enumeration.over and not self.over(deadline):
+            begun = perf_counter()
             makespan = NEVER if self._search.best.schedule is None else int(self.values[0])
             plan, bound = enumeration.step(makespan, self.bound.slots)
             if plan is not None:
                 solution = solution_of_plan(self.instance, plan)
                 self.take(solution.schedule(self.instance, self._search.method))
             self.raise_bound(bound)
+            now = perf_counter()
+            self._search.run(min(deadline, now + (now - begun)), None, None, self._asked)
 
     def over(self, deadline: float) -> str:
         """The reason to stop, also by the criteria of the user; empty if there is none."""

@@ -8,8 +8,9 @@ from typing import Any
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
 from rarmodel.schema import Instance, Job
-from rarmodel.workloads.found_profiles import Found
+from rarmodel.workloads.found_profiles import Found, trained_models
 from rarmodel.workloads.job_profile import slots_of_work
+from rarmodel.workloads.measured_pressures import with_pressures
 
 from .expected_durations import Estimate, History, estimate_of
 from .job_profiles import ASSUMED, profile_for
@@ -155,7 +156,8 @@ class JobWork:
                 jobs.append(job.model_copy(update=self._slots_of_work()))
             else:
                 jobs.append(self._at_speed(job, speed))
-        return draft.model_copy(update={"jobs": tuple(jobs)})
+        made = draft.model_copy(update={"jobs": tuple(jobs)})
+        return with_pressures(made, trained_models(self._profiles))
 
     def _at_speed(self, job: Job, speed: int) -> Job:
         """A job that does so many iterations in a slot of its duration."""

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from rarmodel.model import timing
 from rarmodel.model.extremes import iteration_ranges
-from rarmodel.model.ring_rates import paces
 from rarmodel.model.sharing_rule import DUTY
 from rarmodel.schema import Cluster, Contention, Instance, StarNetwork
+from rarmodel.schema.network_pressures import FIELDS
 
 from .candidates import Candidate
-from .measured_pressures import pressure_fields
+from .measured_pressures import with_pressures
 from .timed import FORWARD_PART
 
 
@@ -129,10 +129,10 @@ def _with_pressures(
 ) -> list[Mapping[str, Any]]:
     """The fields with the network pressure and sensitivity of each model that was measured."""
     draft = _draft(shapes, cluster, contention, slot_seconds)
-    slowest = (max(own.values(), key=lambda one: one.compute) for own in paces(draft))
+    known = with_pressures(draft, {str(i): model for i, model in enumerate(models)})
     return [
-        {**fields, **pressure_fields(model, pace, cluster, contention)}
-        for fields, model, pace in zip(shapes, models, slowest, strict=True)
+        {**fields, **{name: value for name in FIELDS if (value := getattr(job, name)) is not None}}
+        for fields, job in zip(shapes, known.jobs, strict=True)
     ]
 
 

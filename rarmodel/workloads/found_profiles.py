@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from rarmodel.schema.base import Record
 from rarmodel.schema.problems import problems_of
 
 from .job_profile import Profile
+from .model_profiles import require_model
 
 R = TypeVar("R", bound=Record)
 
@@ -24,6 +26,12 @@ class Found(NamedTuple):
     profile: Profile
     origin: str
     fault: str = ""
+
+
+def trained_models(found: Mapping[str, Found]) -> dict[str, str]:
+    """By job: the model of the table that it trains, as its profile names it."""
+    models = ((name, one.profile.model) for name, one in found.items())
+    return {name: require_model(model) for name, model in models if model is not None}
 
 
 def carried_profile(text: str) -> tuple[Profile | None, str]:

@@ -25,6 +25,7 @@ from .plausibility import findings
 from .releases import FURTHEST, Calendar, calendar
 from .settings import MAX_JOBS
 from .site import Site
+from .sweep_scores import after_rungs
 from .switch_trees import Tree
 from .trace_reader import Trace, read_trace
 from .window import absolute, parse_window
@@ -231,7 +232,11 @@ def _kept_of_switches(outside: Sequence[str]) -> list[str]:
 
 
 def _job(
-    candidate: Candidate, fits: Fits, slots: Calendar | None, counts: Mapping[str, Count]
+    candidate: Candidate,
+    fits: Fits,
+    slots: Calendar | None,
+    counts: Mapping[str, Count],
+    after: Sequence[str],
 ) -> dict[str, Any]:
     fit = fits.of(candidate)
     job = {
@@ -243,6 +248,8 @@ def _job(
         job["release"] = release
     if candidate.tenant:
         job["tenant"] = candidate.tenant
+    if after:
+        job["after"] = after
     if known := {name: n for name, n in candidate.licences.items() if name in counts}:
         job["resources"] = known
     return job
@@ -319,7 +326,11 @@ def _instance(
         content["resources"] = [
             {"name": licence, "capacity": float(counts[licence].number)} for licence in licences
         ]
-    content["jobs"] = [_job(candidate, fits, slots, counts) for candidate in used]
+    rungs = {line: job.rung for line, job in trace.jobs if job.rung is not None}
+    after = after_rungs((one.name, rungs.get(one.line)) for one in used)
+    content["jobs"] = [
+        _job(candidate, fits, slots, counts, after.get(candidate.name, ())) for candidate in used
+    ]
     try:
         instance = Instance.model_validate(content)
     except ValidationError as error:

@@ -15,8 +15,9 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from rarmodel.model import Pace, topology
+from rarmodel.model.ring_rates import paces
 from rarmodel.model.sharing_rule import DUTY, UNITS
-from rarmodel.schema import Cluster, Contention
+from rarmodel.schema import Cluster, Contention, Instance
 
 
 class MeasuredPressure(NamedTuple):
@@ -81,3 +82,25 @@ def pressure_fields(
         "network_pressure": known.pressure,
         "network_sensitivity": float(f"{known.sensitivity / duty:.2g}"),
     }
+
+
+def with_pressures(instance: Instance, models: Mapping[str, str]) -> Instance:
+    """The instance whose jobs have what was measured of their models; see `pressure_fields`.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    models
+        Models of jobs by the jobs' names, as far as they are known.
+    """
+    cluster, contention = instance.cluster, instance.contention
+    if contention.model != DUTY.name:
+        return instance
+    jobs = []
+    for job, own in zip(instance.jobs, paces(instance), strict=True):
+        slowest = max(own.values(), key=lambda one: (one.size, one.compute))
+        model = models.get(job.name, "")
+        fields = pressure_fields(model, slowest, cluster, contention)
+        jobs.append(job.model_copy(update=fields) if fields else job)
+    return instance.model_copy(update={"jobs": tuple(jobs)})

@@ -6,10 +6,30 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rarmodel.errors import Problem
+
 from .table_cells import Cells, Moment
 
 PART = "a part of a GPU"
 """Why a job that shares GPUs is left out."""
+
+
+class Rung(NamedTuple):
+    """Where a row is in a sweep of hyper-parameters.
+
+    Attributes
+    ----------
+    sweep
+        Name of the sweep; empty if the trace has one.
+    number
+        Number of the rung, from 0.
+    trial
+        Name of the trial.
+    """
+
+    sweep: str
+    number: int
+    trial: str
 
 
 class TraceJob(NamedTuple):
@@ -47,6 +67,8 @@ class TraceJob(NamedTuple):
         Assumptions about the row, such as which of two cells that contradict each other is used.
     whole
         Name of the job of which the row is one component; empty if it is a job of its own.
+    rung
+        Where it is in a sweep; None if it is in none.
     """
 
     name: str
@@ -65,6 +87,7 @@ class TraceJob(NamedTuple):
     notes: tuple[str, ...] = ()
     licences: tuple[tuple[str, int], ...] = ()
     whole: str = ""
+    rung: Rung | None = None
 
     @property
     def gpu_hours(self) -> float:
@@ -108,6 +131,8 @@ class Format:
         For files in JSON: the place in an entry of columns that have another name.
     summed_iterations
         Whether iterations are summed over the GPUs, as Gavel's steps are.
+    check
+        What is wrong with rows beside each other; None if nothing can be.
     credit
         Authors and licence to name with anything derived from such a trace.
     """
@@ -126,6 +151,7 @@ class Format:
     fields: Mapping[str, str] = field(default_factory=dict)
     summed_iterations: bool = False
     credit: str = ""
+    check: Callable[[Sequence[tuple[int, TraceJob]]], list[Problem]] | None = None
 
     @property
     def is_table(self) -> bool:

@@ -170,7 +170,10 @@ def _read(
         if digest in seen:
             copies.add(number)
         seen.add(digest)
-    if problems and not skip_invalid:
+    # Nobody can say which of rows that contradict each other to leave out.
+    beside = form.check(jobs) if form.check else []
+    if beside or (problems and not skip_invalid):
+        problems += beside
         more = len(problems) - _MOST_PROBLEMS
         shown = problems[:_MOST_PROBLEMS]
         if more > 0:

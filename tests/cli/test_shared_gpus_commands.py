@@ -22,21 +22,24 @@ WORKING: dict[str, Sequence[Any]] = {
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "verify": ["verify", "I", "S"],
     "verify --json": ["verify", "I", "S", "--json"],
+    "simulate": ["simulate", "I", "--policy", "fifo"],
     "plot": ["plot", "I", "S", "--output", "plot.svg"],
     "report": ["report", "I", "S", "--output", "report.html"],
     "solve": ["solve", "I", "--iterations", 1],
     "solve by a rule": ["solve", "I", "--method", "fifo-backfill"],
+    "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 20],
     "slurm plan": ["slurm", "plan", "I", "--iterations", 1],
 }
 REFUSING: dict[str, Sequence[Any]] = {
     "solve by a policy": ["solve", "I", "--method", "first-fit"],
     "solve by another formulation": ["solve", "I", "--formulation", "busy-time"],
     "formulate": ["formulate", "I", "--formulation", "busy-time", "--output", "model.lp"],
+    "simulate by a policy that cannot": ["simulate", "I", "--policy", "gavel-max-min"],
     "audit": ["audit", "I"],
 }
 ELSEWHERE = {
     *("calibrate", "campaign", "check", "compare", "generate", "import", "instances", "kubernetes"),
-    *("frontier", "import-requests", "list", "schema", "simulate", "testbed", "what-if"),
+    *("frontier", "import-requests", "list", "schema", "testbed", "what-if"),
 }
 """Commands that take no such file, or that have tests below or in their own files."""
 

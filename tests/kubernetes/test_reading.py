@@ -353,6 +353,23 @@ def test_profiles_by_rules_and_default_model(tmp_path: Path) -> None:
     assert "duration from the profiles" in noted(reading, "team-c/pretrain")
 
 
+def test_models_bring_measured_pressures_where_contention_is_by_duty(tmp_path: Path) -> None:
+    contention = {
+        "concurrency": 1.0,
+        "degradation": {"kind": "linear", "alpha": 0.1},
+        "overhead_ms_per_server": 1.0,
+        "model": "duty",
+    }
+    rates = tmp_path / "rates.json"
+    rates.write_text(json.dumps({"contention": contention}), encoding="utf-8")
+    folder, model = EXAMPLES / "kubernetes-kueue", "mobilenet_v3_large"
+    by_duty = kubernetes.read(folder, default_model=model, cluster=rates).instance.jobs
+    by_count = read("kueue", default_model=model).instance.jobs
+    assert {job.network_pressure for job in by_count} == {None}
+    assert {job.network_pressure for job in by_duty if job.sizes[-1] > 1} >= {0.3241}
+    assert {job.network_pressure for job in by_duty if job.sizes[-1] == 1} <= {None}
+
+
 @pytest.mark.parametrize("labels", ["fabric.topograph.run/tier-{}", "x.example/{}"])
 def test_levels_by_labels(labels: str) -> None:
     items = [one for one in items_of("volcano") if one["kind"] in {"Node", "Pod"}]

@@ -130,6 +130,32 @@ def test_comments_rules_and_limits_give_durations(shapes: Outputs) -> None:
     assert slots_of(reading)["6"] == 2
 
 
+def test_models_bring_measured_pressures_where_contention_is_by_duty(
+    shapes: Outputs, tmp_path: Path
+) -> None:
+    model = Profile(model="mobilenet_v3_large", seconds=6000.0)
+    rules = Rules(profiles=(Rule(name="*", profile=model),))
+    pressures = {}
+    for rule in ("duty", "count"):
+        contention = {
+            "concurrency": 1.0,
+            "degradation": {"kind": "linear", "alpha": 0.1},
+            "overhead_ms_per_server": 1.0,
+            "model": rule,
+        }
+        rates = tmp_path / f"{rule}.json"
+        rates.write_text(json.dumps({"contention": contention}), encoding="utf-8")
+        found = jobs_of(read(shapes, chosen(profiles=rules, cluster=rates)))
+        pressures[rule] = {
+            name: (job.network_pressure, job.network_sensitivity) for name, job in found.items()
+        }
+    assert set(pressures["count"].values()) == {(None, None)}
+    wide, narrow = pressures["duty"]["6"], pressures["duty"]["9_0"]
+    assert wide[0] == 0.3241
+    assert wide[1] is not None
+    assert narrow == (None, None)  # One GPU.
+
+
 def test_medians_of_earlier_runs_are_learned_from_three(shapes: Outputs) -> None:
     history = "".join(f"{run}|root||wrap\n" for run in (90, 120, 600, 1))
     taught = read({**shapes, "sacct": history})

@@ -37,7 +37,7 @@ def refused(path: Path, content: str | bytes) -> list[str]:
         ),
         (b"a,b\n1,2\n", ("line 1: columns 'a', 'b': none of the formats rarmodel, philly, "
          "philly-json, muri, tiresias, helios, acme, alibaba-spot, pai, openb, gavel, swf, sacct, "
-         "sacct-json, supercloud; name the columns, such as "
+         "sacct-json, supercloud, scores; name the columns, such as "
          "--column gpus=NUM_GPUS --column duration=SECONDS")),
         (b"JobID|State\n1|x\n", "line 1: columns 'AllocTRES' or 'AllocGRES' or 'ReqTRES', and"),
         (rows(GOOD, header=f"{SCHEMA},group").encode(), "line 1: column 'group' is there 2 times"),

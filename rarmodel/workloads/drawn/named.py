@@ -18,6 +18,7 @@ from .network_pressures import NetworkPressures
 from .network_terms import Latency, NetworkCards, Overlap
 from .places import GpuTypes, RingSizes, ServerLists, ServerRates, Spreads
 from .racks import Levels
+from .sweeps import Sweeps
 from .times import Deadlines, Dependencies, DueSlots, Releases
 from .weights_and_prices import Preemption, Prices, Priorities, Weights
 
@@ -32,6 +33,7 @@ KNOWN: Mapping[str, type[Drawn]] = {
             RunningJobs,
             Releases,
             Dependencies,
+            Sweeps,
             Reservations,
             DueSlots,
             Deadlines,

@@ -72,17 +72,16 @@ def test_every_command_is_tested() -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("command", WORKING)
-def test_commands_that_look_at_schedules_work(command: str, invoke: Invoke) -> None:
+def test_commands_that_know_slices_work(command: str, invoke: Invoke) -> None:
     if command in {"plot", "report"}:
         pytest.importorskip("altair")
     outcome = invoke(*WORKING[command])
     assert outcome.code == 0, outcome.err
-    assert outcome.err == ""
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("command", REFUSING)
-def test_commands_that_make_schedules_name_the_field(command: str, invoke: Invoke) -> None:
+def test_commands_for_whole_gpus_name_the_field(command: str, invoke: Invoke) -> None:
     outcome = invoke(*REFUSING[command])
     assert outcome.code == 2
     (line,) = outcome.lines

@@ -32,7 +32,7 @@ def test_the_joint_optimum_is_the_best_of_all_schedules(seed: int) -> None:
 
 def moved_aside() -> dict[str, Any]:
     """A service that costs less on the only server with room for the job."""
-    data = instance_data(job_data("a", 2, 20), servers=[2, 1], horizon=20)
+    data = instance_data(job_data("a", 2, 20, servers=["s0"]), servers=[2, 1], horizon=20)
     for server, kind in zip(data["cluster"]["servers"], ("A", "B"), strict=True):
         server["gpu_type"] = kind
     data["cluster"]["prices_per_gpu_hour"] = {"A": 1.8, "B": 3.6}

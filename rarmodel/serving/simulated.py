@@ -9,12 +9,11 @@ from rarmodel.bounds import impossible, objective_bound
 from rarmodel.errors import UsageError, VerificationError
 from rarmodel.limits import Limits
 from rarmodel.model import never_complete
-from rarmodel.model.features import SHARED_GPUS, used
 from rarmodel.model.objectives import exact, objective
 from rarmodel.model.services import cost_of_replicas
 from rarmodel.online import Proven, Simulation
 from rarmodel.online.service_figures import figures_of_services
-from rarmodel.online.verified_play import LATE
+from rarmodel.online.verified_play import LATE, no_services_beside
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
 
@@ -31,15 +30,8 @@ def replicas_of_play(instance: Instance) -> Decided:
     UsageError
         If jobs cannot give way to replicas, or replicas find no room.
     """
-    if instance.preemption is None:
-        raise UsageError(
-            "simulate does not handle services (services) without preemption: jobs give way where "
-            "a replica begins; give the instance preemption"
-        )
-    if place := used(instance).get(SHARED_GPUS.name):
-        raise UsageError(
-            f"simulate does not handle services (services) where jobs share GPUs ({place})"
-        )
+    if why := no_services_beside(instance):
+        raise UsageError(why)
     if (none := impossible(instance)) is not None and not never_complete(instance):
         raise UsageError(f"nothing is played: {none.stopped}: {'; '.join(none.reasons)}")
     decided = decide_replicas(instance, Limits())

@@ -14,6 +14,8 @@ from serving_instances import demand, random_serving, service, variant, with_ser
 import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance
+from rarmodel.online import unsuitable
+from rarmodel.online.policies.priorities import SRTF
 from rarmodel.schema.instance import Preemption
 from rarmodel.verifier import verify
 
@@ -129,6 +131,7 @@ def test_replicas_are_decided_once_for_all_policies() -> None:
 def test_what_cannot_be_played_is_said_in_a_line() -> None:
     with pytest.raises(UsageError, match=r"services \(services\) without preemption"):
         rarmodel.simulate(with_services(service("chat", demand(0, 1, 1.0))), "fifo")
+    assert unsuitable(parse_instance(with_services(service("chat", demand(0, 1, 1.0)))), SRTF)
     shared = beside(service("chat", demand(0, 1, 1.0)), job_data("a", 1, 20, slices=1))
     shared["cluster"]["gpu_slices"] = 2
     with pytest.raises(

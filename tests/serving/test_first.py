@@ -13,6 +13,7 @@ from serving_instances import batch, demand, random_serving, service, variant, w
 import rarmodel
 from rarmodel import registry
 from rarmodel.errors import UsageError
+from rarmodel.files import parse_instance
 from rarmodel.limits import Limits
 from rarmodel.model import handled
 from rarmodel.model.features import SERVICES

@@ -218,11 +218,11 @@ def test_a_state_says_who_is_together_and_how_much_jobs_keep() -> None:
     seen = []
 
     def decide(state: State) -> Decision:
-        kept = [round(one, 3) for one in state.kept_beside.tolist()]
-        beside = [state.speeds_beside(1)[None], state.speeds_beside(1, 0, 2)[None]]
-        seen.append((kept, beside, state.mates))
-        together = [[0, 1, 2]] if len(state) == 3 else []
-        return Decision(together=together)
+        if len(state) >= 3:
+            kept = [round(one, 3) for one in state.kept_beside.tolist()]
+            beside = [state.speeds_beside(1)[None], state.speeds_beside(1, 0, 2)[None]]
+            seen.append((kept, beside, state.mates))
+        return Decision(together=[[0, 1, 2]] if len(state) >= 3 else None)
 
     found = rarmodel.simulate(
         on_one_gpu(*jobs, slices=4, colocation=measured), Policy("own", decide, handles=ALL)

@@ -169,7 +169,8 @@ class _Matching:
             beside.append([speeds[kind] for kind in known.kinds])
         speed = np.array(beside, np.float64)
         able &= (speed > 0).all(axis=0)
-        return np.where(able, (speed / np.maximum(alone, 1.0)).sum(axis=0), 0.0)
+        kept: Floats = np.where(able, (speed / np.maximum(alone, 1.0)).sum(axis=0), 0.0)
+        return kept
 
     def _types_of_bound(self, group: Group) -> npt.NDArray[np.bool_]:
         """(types) Those of the GPUs of a job that must go on; none if others cannot join it."""

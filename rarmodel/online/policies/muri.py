@@ -162,7 +162,7 @@ class _Matching:
         known, able = self._known, self._types_of_bound(group)
         alone = known.speed[[*group]]
         if len(group) == 1:
-            return (able & (alone[0] > 0)).astype(np.float64)
+            return np.asarray(able & (alone[0] > 0), np.float64)
         beside = []
         for j in group:
             speeds = self._state.speeds_beside(j, *[other for other in group if other != j])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import gcd
 from typing import Any
 
 import pyomo.environ as pyo
@@ -243,15 +244,16 @@ def beside(m: Any, scope: Scope) -> None:
 
     def load(m: Any, s: str, g: int, j: str, t: int) -> Any:
         others = counts[s, g, j]
+        unit = gcd(*others.values(), *steps[j])  # Small coefficients suit solvers.
         met = sum(
-            units * m.active_in[i, k, t]
+            units // unit * m.active_in[i, k, t]
             for i, units in others.items()
             if units
             for k in users[s, g][i]
         )
         here = sum(m.active_in[j, k, t] for k in users[s, g][j])
-        felt = sum(step * m.pressed[j, n, t] for n, step in enumerate(steps[j]))
-        return met <= felt + sum(others.values()) * (1 - here)
+        felt = sum(step // unit * m.pressed[j, n, t] for n, step in enumerate(steps[j]))
+        return met <= felt + sum(others.values()) // unit * (1 - here)
 
     m.pressed_by_others = pyo.Constraint(
         [key for key, others in counts.items() if any(others.values())], slots, rule=load
@@ -364,7 +366,8 @@ def slowed_beside_loads(m: Any, scope: Scope) -> None:
         before, pace = (way.pace.beside(load) for load in gpu_loads(scope)[j][n : n + 2])
         for l in way.links:
             limit = beside_ring.limit(pace, len(way.workers), l, level)
-            if limit < beside_ring.limit(before, len(way.workers), l, level):
+            alone_there = beside_ring.limit(before, len(way.workers), l, level)
+            if limit < min(alone_there, beside_ring.most_beside(j, l)):
                 slowed.setdefault((j, i, n, l, limit), []).append(k)
     users = {l: numbers.users(l) for l in dict.fromkeys(l for _, _, _, l, _ in slowed)}
 

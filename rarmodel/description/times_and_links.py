@@ -128,7 +128,7 @@ def job_times(instance: Instance) -> Iterator[JobTimes]:
             spread=least.spread,
             slowest_alone=slowest,
             most_slots=extreme.most_slots,
-            least_area=number(exact(Fraction(area, parts))) or 0,
+            least_area=area if parts == 1 else number(exact(Fraction(area, parts))) or 0,
         )
 
 

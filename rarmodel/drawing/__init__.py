@@ -56,19 +56,8 @@ if TYPE_CHECKING:
 HANDLES = ALL
 """The features of instances whose schedules can be drawn."""
 _PLAIN = {
-    *(
-        "Away",
-        "Bar",
-        "HeldByReplica",
-        "Drawing",
-        "Drawn",
-        "LinkRings",
-        "LogEntry",
-        "Shown",
-        "Steps",
-        "Trial",
-    ),
-    *("draw", "draw_all", "shown_bounds", "HeldByReplica"),
+    *("Away", "Bar", "Drawing", "Drawn", "LinkRings", "LogEntry", "Shown", "Steps", "Trial"),
+    *("HeldByReplica", "draw", "draw_all", "shown_bounds"),
 }
 """Names that need no library that draws."""
 

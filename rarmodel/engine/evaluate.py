@@ -117,13 +117,8 @@ def decisions(instance: Instance, schedule: Schedule) -> tuple[Ints, Placements]
 def numbered_gpus(instance: Instance, schedule: Schedule) -> list[list[int]]:
     """(jobs) GPUs of each job by number, as in `SharedGpus`; in the order of `decisions`."""
     servers = instance.cluster.servers
-    first = dict(
-        zip(
-            [s.name for s in servers],
-            accumulate((s.gpus for s in servers), initial=0),
-            strict=False,
-        )
-    )
+    begins = accumulate((server.gpus for server in servers), initial=0)
+    first = dict(zip([server.name for server in servers], begins, strict=False))
     by_job = {assignment.job: assignment.gpus for assignment in schedule.assignments}
     return [
         [first[name] + gpu for name, own in by_job[job.name].items() for gpu in own]

@@ -67,7 +67,7 @@ class GpuLoads(NamedTuple):
     """(jobs) How many of them; 0 for a job that is on none."""
     row: Ints
     """Jobs on each GPU, from `SharedGpus.row_at` on."""
-    count: Ints
+    users: Ints
     """(GPUs) How many they are."""
     load: Ints
     """(jobs) What each ring met when speeds were last right: the greatest of its GPUs."""
@@ -120,7 +120,7 @@ def new_loads(gpus: SharedGpus | None) -> GpuLoads | None:
         held=zeros(int(gpus.held_at[-1])),
         many=zeros(jobs),
         row=zeros(int(gpus.row_at[-1])),
-        count=zeros(len(gpus.row_at) - 1),
+        users=zeros(len(gpus.row_at) - 1),
         load=zeros(jobs),
         waiting=zeros(jobs),
         waits=zeros(jobs),
@@ -138,7 +138,7 @@ def empty_gpus(loads: GpuLoads | None) -> None:
         return
     loads.counters[:] = 0
     loads.many[:] = 0
-    loads.count[:] = 0
+    loads.users[:] = 0
     loads.waits[:] = 0
 
 
@@ -153,11 +153,11 @@ def join_gpus(gpus: SharedGpus | None, loads: GpuLoads | None, job: int, size: i
     at = gpus.held_at[job]
     for p in range(at, at + size):
         gpu = loads.held[p]
-        first, count = gpus.row_at[gpu], loads.count[gpu]
+        first, count = gpus.row_at[gpu], loads.users[gpu]
         for place in range(first, first + count):
             _wait(loads, loads.row[place])
         loads.row[first + count] = job
-        loads.count[gpu] = count + 1
+        loads.users[gpu] = count + 1
 
 
 @_inner
@@ -168,7 +168,7 @@ def leave_gpus(gpus: SharedGpus | None, loads: GpuLoads | None, job: int) -> Non
     at = gpus.held_at[job]
     for p in range(at, at + loads.many[job]):
         gpu = loads.held[p]
-        first, last = gpus.row_at[gpu], gpus.row_at[gpu] + loads.count[gpu] - 1
+        first, last = gpus.row_at[gpu], gpus.row_at[gpu] + loads.users[gpu] - 1
         for place in range(first, last + 1):
             other = loads.row[place]
             if other == job:
@@ -177,7 +177,7 @@ def leave_gpus(gpus: SharedGpus | None, loads: GpuLoads | None, job: int) -> Non
                 break
         for place in range(first, last):
             _wait(loads, loads.row[place])
-        loads.count[gpu] -= 1
+        loads.users[gpu] -= 1
     loads.many[job] = 0
 
 
@@ -195,7 +195,7 @@ def load_on(gpus: SharedGpus, loads: GpuLoads, gpu: int, job: int) -> int:
     """What the others on a GPU count to a job, which need not be there."""
     total, column = 0, gpus.column[job]
     first = gpus.row_at[gpu]
-    for place in range(first, first + loads.count[gpu]):
+    for place in range(first, first + loads.users[gpu]):
         other = loads.row[place]
         if other != job:
             total += gpus.units[gpus.row[other], column]
@@ -296,8 +296,8 @@ def copy_loads(gpus: SharedGpus | None, loads: GpuLoads | None, to: GpuLoads | N
             to.held[p] = loads.held[p]
     for i in range(loads.counters[NUMBER]):
         to.waiting[i] = loads.waiting[i]
-    for gpu in range(len(loads.count)):
-        to.count[gpu] = loads.count[gpu]
+    for gpu in range(len(loads.users)):
+        to.users[gpu] = loads.users[gpu]
         first = gpus.row_at[gpu]
-        for place in range(first, first + loads.count[gpu]):
+        for place in range(first, first + loads.users[gpu]):
             to.row[place] = loads.row[place]

@@ -168,7 +168,7 @@ def _loss(places: GpuPlaces, gpus: SharedGpus, loads: GpuLoads, job: int, gpu: i
     """What a job loses by the others on a GPU, and they by it: parts of an iteration each."""
     total = places.passes[job] * load_on(gpus, loads, gpu, job)
     first = gpus.row_at[gpu]
-    for place in range(first, first + loads.count[gpu]):
+    for place in range(first, first + loads.users[gpu]):
         other = loads.row[place]
         total += places.passes[other] * gpus.units[gpus.row[job], gpus.column[other]]
     return float(total / UNITS)

@@ -159,7 +159,7 @@ def instance_arrays(instance: Instance) -> InstanceArrays:
 
 
 def pinned(
-    instance: InstanceArrays, places: Placements, gpus: Sequence[Sequence[int]]
+    instance: InstanceArrays, places: Placements, gpus: Sequence[Sequence[int]] = ()
 ) -> InstanceArrays:
     """The same with a pin for each job: choice −1 − j then puts a ring where job j's ring is.
 

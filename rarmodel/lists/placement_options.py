@@ -15,6 +15,7 @@ import numpy as np
 
 from rarmodel.engine.arrays import Ints
 from rarmodel.model import lone_options
+from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.lone import Lone
 from rarmodel.model.usage_limits import Use, limits_of_jobs
 from rarmodel.schema import Instance, Spread
@@ -193,8 +194,10 @@ def _options(
         for (size, allowed), slots in packed.items()
     ]
     for (size, allowed), (slots, fewest) in spreads.items():
-        if packed.get((size, allowed), slots + 1) <= slots:
-            continue  # It packs first: to spread while a server has room gains nothing.
+        if packed.get((size, allowed), slots + 1) <= slots and not shares_gpus(instance):
+            # It packs first: to spread while a server has room gains nothing. Where jobs share
+            # GPUs, it may meet others elsewhere.
+            continue
         parts = network.widest(allowed, spread)
         for style in SPREADING:
             row = network.switches(parts, nearest=style != EMPTIEST)

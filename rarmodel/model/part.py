@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from rarmodel.schema import Cluster, Instance, Job, Link, Server, StarNetwork
 
 MOST_SERVERS = 64
-"""Servers of each type that a part keeps, the largest, or as many as its jobs need."""
+"""Servers of each kind that a part keeps, the largest, or as many as its jobs need."""
 MOST_GPUS = 64
 """GPUs that each of them keeps, or as many as one of its jobs can hold there."""
 
@@ -27,6 +27,9 @@ def part_of(instance: Instance, jobs: int = 1) -> Instance:
         How many jobs, at most. Jobs that wait for another one wait no longer.
     """
     first = instance.jobs[:jobs]
+    sharing = next((job for job in instance.jobs if job.slices is not None), None)
+    if sharing is not None and all(job.slices is None for job in first):
+        first = sharing, *first[:-1]  # Whether jobs share GPUs decides what is compiled.
     kept = _kept(instance.cluster.servers, first)
     most = max(MOST_GPUS, *(job.sizes[-1] for job in first))
     for job in first:
@@ -57,15 +60,18 @@ def part_of(instance: Instance, jobs: int = 1) -> Instance:
 
 
 def _kept(servers: Sequence[Server], jobs: Sequence[Job]) -> list[Server]:
-    """The largest servers of each type, those that a job names, and enough for each job."""
+    """The largest servers of each kind, those that a job names, and enough for each job.
+
+    Of one kind are those of one type of GPU, divided alike, with the same memory.
+    """
     named = {name for job in jobs for name in (job.servers or ())}
     named |= {name for job in jobs for name in (job.running.gpus if job.running else ())}
     least = max(job.spread.min_servers if job.spread else 1 for job in jobs)
     gpus = max(job.sizes[-1] for job in jobs)
-    many, room = Counter[str | None](), Counter[str | None]()
+    many, room = Counter[object](), Counter[object]()
     kept = []
     for s in sorted(range(len(servers)), key=lambda s: -servers[s].gpus):
-        kind = servers[s].gpu_type
+        kind = servers[s].gpu_type, servers[s].gpu_slices, servers[s].gpu_memory_gb
         few = many[kind] < max(MOST_SERVERS, least) or room[kind] < gpus
         if few or servers[s].name in named:
             many[kind] += 1

@@ -18,6 +18,8 @@ from rarmodel.schema import Cluster, Instance
 
 from .placement import Asked
 
+Service = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+"""GPUs times slots: whole numbers, but where workers hold parts of GPUs."""
 Knows = Literal["attained", "durations"]
 """What a policy may know of jobs."""
 ATTAINED: Literal["attained"] = "attained"
@@ -122,7 +124,7 @@ class State:
     running: npt.NDArray[np.bool_]
     held: Ints
     since: Ints
-    attained: Ints | npt.NDArray[np.float64]
+    attained: Service
     places: tuple[Mapping[int, int], ...]
     speeds: tuple[Mapping[tuple[int, str | None], int], ...]
     type_speeds: tuple[Mapping[str | None, int], ...]
@@ -131,7 +133,7 @@ class State:
     kept_beside: npt.NDArray[np.float64]
     idle: Ints
     capacity: Ints
-    completed_service: Ints | npt.NDArray[np.float64]
+    completed_service: Service
     asks: tuple[Asked, ...]
     interruptible: bool
     preemptible: npt.NDArray[np.bool_]

@@ -36,6 +36,7 @@ from rarmodel.proof.enumeration import enumeration_of
 from rarmodel.proof.sum_search import MOST_SUM, sum_search
 from rarmodel.schema import Instance
 
+from .alone import on_gpus_alone
 from .islands import Islands, islands_on
 from .session import Session
 from .ties import Ties, budget_after, seconds_before
@@ -82,6 +83,8 @@ class Search(registry.Part):
             if unhandled(part, BY_DUTY, "") is None:
                 self._prepare_plain(part)
                 return
+            if alone := on_gpus_alone(part):
+                self.prepare(alone)
             OrderSearch(part, Limits(threads=1), self.name).run(None, iterations=1)
             if sums := sum_search(part):
                 sums.search(MOST_SUM, 1, lambda: False)

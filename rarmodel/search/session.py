@@ -16,9 +16,9 @@ from rarmodel.bounds import LowerBound, best_bound, raised_slowly, relative_gap,
 from rarmodel.engine import NEVER
 from rarmodel.engine.arrays import Ints
 from rarmodel.limits import TIME_LIMIT, Limits, processors
-from rarmodel.lists.decoding import STOPPED
 from rarmodel.lists.list_schedules import ListSchedules
 from rarmodel.lists.order_moves import EVENLY
+from rarmodel.lists.partial_schedule import STOPPED
 from rarmodel.methods import NOTHING_TO_TRY, Attempt, Turns, installed
 from rarmodel.methods.stopping import Criteria, Progress, first_reason, run_criteria
 from rarmodel.model import horizon_of, job_extremes

@@ -32,6 +32,7 @@ from rarmodel.proof.sum_search import SumSearch, sum_search
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import require_feasible
 
+from .alone import BEFORE, UNTIL, on_gpus_alone
 from .proving import prove_sum
 from .session import BOUND_SHARE, Session
 
@@ -71,6 +72,7 @@ class WideSession:
         self.criteria, self._begun = Criteria(limits.stop), perf_counter()
         # Jobs may be interrupted, but list schedules run each in one piece.
         self._search = OrderSearch(in_one_piece(instance), limits, "search", turns, first)
+        self._alone = on_gpus_alone(instance)
         makespan_first = instance.objectives[0] == MAKESPAN.name
         self._slow_bounds = slow_bounds(instance, MAKESPAN) if makespan_first else []
 
@@ -122,7 +124,29 @@ class WideSession:
                 self.instance, self.bound, self._slow_bounds, seconds=seconds
             )
             self._slow_bounds = []
+        if deadline is not None and iterations is None and patience is None:
+            stopped = self._try_alone(deadline)
+            if stopped != TIME_LIMIT:
+                return stopped
         return self._search.run(deadline, iterations, patience, self._asked)
+
+    def _try_alone(self, deadline: float) -> str:
+        """Search for a while, then on GPUs alone, if jobs share some; why that ended."""
+        alone, self._alone = self._alone, None
+        if alone is None:
+            return TIME_LIMIT
+        begun = perf_counter()
+        seconds = deadline - begun
+        stopped = self._search.run(begun + BEFORE * seconds, over=self._asked)
+        if stopped != TIME_LIMIT:
+            return stopped
+        limits = Limits(threads=self._limits.threads, seed=self._limits.seed)
+        session = session_of(in_one_piece(alone), limits)
+        try:
+            session.run(begun + UNTIL * seconds)
+        finally:
+            self.take(session.schedule("search"))
+        return self._asked() or TIME_LIMIT
 
     @property
     def closable(self) -> bool:

@@ -56,11 +56,15 @@ class Hold(NamedTuple):
 
 def holds_of(sound: Sequence[tuple[Held, Run]], ends: Sequence[int | None]) -> list[Hold]:
     """What each run holds of each server; some end where they begin."""
-    return [
-        hold_of(i, run.job, segment, server, inf if end is None else end)
-        for i, ((segment, run), end) in enumerate(zip(sound, ends, strict=True))
-        for server in segment.gpus
-    ]
+    found = []
+    for i, ((segment, run), end) in enumerate(zip(sound, ends, strict=True)):
+        job, until = run.job, inf if end is None else end
+        if job.slices is None and job.memory_gb is None and job.running is None:
+            name, start = job.name, run.start
+            found += [Hold(i, name, *item, start, until) for item in segment.gpus.items()]
+        else:
+            found += [hold_of(i, job, segment, server, until) for server in segment.gpus]
+    return found
 
 
 def hold_of(holder: int, job: Job, segment: Held, server: str, end: float) -> Hold:
@@ -77,10 +81,9 @@ def gpus_suffice(instance: Instance, holds: Sequence[Hold]) -> Iterator[Violatio
     Each hold fits its GPUs when it is alone there: see `fits_alone`.
     """
     lasting = [one for one in holds if one.end > one.start]
-    if all(one.slices is None for one in lasting):
-        yield from _one_at_a_time(lasting)
-    else:
-        yield from _together(instance, lasting)
+    if any(one.slices is not None for one in lasting):
+        return _together(instance, lasting)
+    return _one_at_a_time(lasting)
 
 
 def fits_alone(instance: Instance, server: Server, hold: Hold) -> Iterator[Violation]:

@@ -8,7 +8,7 @@ from rarmodel.model.interruptions import left_if_moved, may_stop
 from rarmodel.schema import Held, Instance, Job, Schedule
 
 from .report import Violation
-from .simulation_result import Run, SimulationResult
+from .simulation_result import Gpu, Run, SimulationResult
 
 
 def interrupted_in_vain(
@@ -46,7 +46,7 @@ def run_of(
     instance
         The problem.
     job, segment, workers
-        The job, and what it holds; the workers by index of their servers.
+        The job, and what it holds; the workers by index of their servers, in the segment's order.
     restore
         Slots that a restoration takes.
     follows
@@ -61,7 +61,15 @@ def run_of(
         restore if moved or follows is not None else 0,
         follows,
         left_if_moved(instance, job) if moved and follows is None else None,
+        () if job.slices is None else _gpus_of(segment, workers),
     )
+
+
+def _gpus_of(segment: Held, workers: Mapping[int, int]) -> tuple[Gpu, ...]:
+    """The GPUs of a segment; its workers are by server in the same order."""
+    held = (gpus for gpus in segment.gpus.values() if gpus)
+    pairs = zip(workers, held, strict=True)
+    return tuple((server, gpu) for server, gpus in pairs for gpu in gpus)
 
 
 def stays_where_it_runs(instance: Instance, job: Job, segment: Held) -> Iterator[Violation]:

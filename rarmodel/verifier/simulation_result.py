@@ -33,7 +33,8 @@ class Run(NamedTuple):
     left
         Iterations to do when the job's first run begins; None for what is left at slot 0.
     gpus
-        The GPUs that it holds, where jobs may share some; else nobody asks.
+        The GPUs of which it takes slices, so that others may be there; none if it has its GPUs
+        alone.
     """
 
     job: Job

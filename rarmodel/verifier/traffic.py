@@ -38,7 +38,7 @@ class Placed(NamedTuple):
     links: tuple[int, ...]
     """Links that the ring uses, by index into the links of the topology."""
     gpus: tuple[Gpu, ...] = ()
-    """GPUs that it holds, where jobs may share some."""
+    """GPUs of which it takes slices."""
 
 
 def placed(runs: Iterable[Run], tree: Topology) -> list[Placed]:

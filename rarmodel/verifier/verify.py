@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import inf
 
 from rarmodel.errors import VerificationError
-from rarmodel.model.gpu_sharing import part_held, shares_gpus
+from rarmodel.model.gpu_sharing import part_held
 from rarmodel.model.objectives import MAX_FLOW, MAX_TARDINESS, Objective, objectives_of, ties_of
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import Held, Instance, Job, Schedule
@@ -64,7 +64,7 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     violations += interrupted_in_vain(instance, jobs, schedule)
     sound: list[tuple[Held, Run]] = []
     same: dict[tuple[tuple[int, int], ...], Mapping[int, int]] = {}  # Of a million runs few differ.
-    restore, shared = restore_slots(instance), shares_gpus(instance)
+    restore = restore_slots(instance)
     for assignment in schedule.assignments:
         if job := jobs.get(assignment.job):
             before: int | None = None
@@ -81,9 +81,6 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
                 own = {servers[name]: len(gpus) for name, gpus in held if gpus}
                 workers = same.setdefault(tuple(own.items()), own)
                 run = run_of(instance, job, segment, workers, restore, before)
-                if shared:
-                    gpus = ((servers[name], gpu) for name, some in held for gpu in some)
-                    run = run._replace(gpus=tuple(gpus))
                 before = len(sound)
                 sound.append((segment, run))
     result = simulate(instance, [run for _, run in sound], slot_by_slot=slot_by_slot)

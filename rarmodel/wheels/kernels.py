@@ -34,12 +34,29 @@ def compile_kernels() -> None:
     for objective in ("makespan", (TOTAL_COMPLETION.name,)):
         SEARCH.prepare(plain.model_copy(update={"objective": objective}))
     _compile_proposals(plain)
+    shared = _shared(plain)
+    SEARCH.prepare(shared)
+    _compile_evaluation(shared)
     one = plain.model_copy(update={"jobs": plain.jobs[:1]})
     all_schedules(one, [best_placements(one)], [[1]], 0, 1, 1)
     interrupted = plain.model_copy(update={"preemption": Preemption(restore_seconds=0.0)})
     played = simulate(interrupted, SRTF, CONTENTION_AWARE)
     if played.schedule is not None:
         evaluate(interrupted, played.schedule)
+
+
+def _shared(instance: Instance) -> Instance:
+    """The instance with two slices of each GPU, of which each worker takes one."""
+    cluster = instance.cluster.model_copy(update={"gpu_slices": 2})
+    jobs = tuple(job.model_copy(update={"slices": 1}) for job in instance.jobs)
+    return instance.model_copy(update={"cluster": cluster, "jobs": jobs})
+
+
+def _compile_evaluation(instance: Instance) -> None:
+    """The evaluation of schedules whose jobs share GPUs."""
+    lists = ListSchedules(instance)
+    lists.makespan(range(len(instance.jobs)))
+    evaluate(instance, lists.schedule(SEARCH.name))
 
 
 def _compile_proposals(instance: Instance) -> None:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 SHARED = "shared GPUs (jobs[0].slices)"
 
 WORKING: dict[str, Sequence[Any]] = {
+    "solve": ["solve", "I", "--iterations", 1],
+    "solve, objective": ["solve", "I", "--iterations", 1, "--objective", "late-jobs,cost"],
+    "solve by a rule": ["solve", "I", "--method", "fifo-backfill"],
+    "compare": ["compare", "I", "--time-limit", 0.1],
+    "slurm plan": ["slurm", "plan", "I", "--iterations", 1],
+    "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 9],
+    "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
     "describe": ["describe", "I", "--jobs"],
     "describe --json": ["describe", "I", "--json", "--jobs"],
     "verify": ["verify", "I", "S"],
@@ -27,18 +34,15 @@ WORKING: dict[str, Sequence[Any]] = {
     "report": ["report", "I", "S", "--output", "report.html"],
 }
 REFUSING: dict[str, Sequence[Any]] = {
-    "solve": ["solve", "I", "--iterations", 1],
-    "solve by a rule": ["solve", "I", "--method", "fifo-backfill"],
     "solve by a policy": ["solve", "I", "--method", "first-fit"],
-    "solve exactly": ["solve", "I", "--formulation", "time-indexed", "--time-limit", 9],
-    "formulate": ["formulate", "I", "--formulation", "time-indexed", "--output", "model.lp"],
+    "solve exactly": ["solve", "I", "--formulation", "busy-time", "--time-limit", 9],
+    "formulate": ["formulate", "I", "--formulation", "busy-time", "--output", "model.lp"],
     "simulate by a policy that cannot": ["simulate", "I", "--policy", "gavel-max-min"],
     "audit": ["audit", "I"],
-    "slurm plan": ["slurm", "plan", "I", "--iterations", 1],
 }
 ELSEWHERE = {
-    *("calibrate", "campaign", "check", "compare", "generate", "import", "instances", "kubernetes"),
-    *("list", "schema", "testbed", "what-if"),
+    *("calibrate", "campaign", "check", "generate", "import", "instances", "kubernetes"),
+    *("frontier", "import-requests", "list", "schema", "testbed", "what-if"),
 }
 """Commands that take no such file, or that have tests below or in their own files."""
 

@@ -24,7 +24,6 @@ from rarmodel.model.features import (
     OBJECTIVES,
     OVERLAP,
     PREEMPTION,
-    SHARING,
     WIDER,
     in_words,
 )
@@ -69,7 +68,7 @@ def test_rows_say_what_the_parts_say() -> None:
     terms = DUTY, NETWORK_PRESSURES, LATENCY, OVERLAP, CARDS
     assert rows["first-fit"]["handles"] == [term.name for term in terms]
     assert rows["first-fit"]["objectives"] == ["makespan"]
-    assert rows["search"]["handles"] == [name for name in WIDER if name not in SHARING]
+    assert rows["search"]["handles"] == list(WIDER)
     assert rows["search"]["objectives"] == registry.names("objectives")
     of_bounds = {row["name"]: row["objectives"] for row in rarmodel.parts("bounds")}
     assert of_bounds["cheapest placements"] == ["cost"]

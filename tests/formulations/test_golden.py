@@ -23,7 +23,7 @@ from rarmodel.formulations import Component, Formulation, Scope
 from rarmodel.formulations.intervals import cumulatives_of
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
-from rarmodel.model.features import PREEMPTION, RESOURCES, RING_SIZES
+from rarmodel.model.features import PREEMPTION, RESOURCES, RING_SIZES, SHARED_GPUS
 from rarmodel.model.sharing_rule import COUNT, RULES, SharingRule
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.highs import HIGHS
@@ -38,22 +38,27 @@ OF_AN_OBJECTIVE = ("within_", "most_links_", "tardy_", "late_")
 
 
 class Case(NamedTuple):
-    """A formulation, and the rule by which rings share links in its golden model."""
+    """A formulation, the rule by which rings share links, and whether jobs share GPUs."""
 
     formulation: Formulation
     rule: SharingRule
+    on_shared_gpus: bool = False
 
     @property
     def name(self) -> str:
         """Name of the file."""
         name = self.formulation.name
-        return name if self.rule is COUNT else f"{name}-by-{self.rule.name}"
+        name = name if self.rule is COUNT else f"{name}-by-{self.rule.name}"
+        return f"{name}-on-shared-gpus" if self.on_shared_gpus else name
 
 
 def cases() -> Iterator[Case]:
     for name in registry.names("formulations"):
+        formulation = registry.find("formulations", name)
         for rule in RULES.values() if name in BY_RULE else [COUNT]:
-            yield Case(registry.find("formulations", name), rule)
+            yield Case(formulation, rule)
+            if name in BY_RULE and SHARED_GPUS.name in formulation.handles:
+                yield Case(formulation, rule, on_shared_gpus=True)
 
 
 CASES = {case.name: case for case in cases()}
@@ -142,6 +147,27 @@ def wide_example(formulation: Formulation, rule: SharingRule) -> Instance:
     return parse_instance(data)
 
 
+def shared_example(rule: SharingRule) -> Instance:
+    """The example on one rack whose GPUs have two slices; a job runs where GPUs are reserved."""
+    data = example(rule)
+    del data["cluster"]["servers"][1]
+    data["cluster"]["network"]["links"] = [
+        {"node": f"s{i}", "parent": "core", "gbps": 4.0} for i in (0, 2)
+    ]
+    data["cluster"] |= {"gpu_slices": 2, "gpu_memory_gb": 40}
+    data["cluster"]["servers"][1]["gpus"] = 1
+    data["cluster"]["reservations"] = [{"server": "s0", "gpus": 1, "from": 0, "to": 2}]
+    for job in data["jobs"]:
+        # Others on the links and on the GPUs are too much only together.
+        job |= {"backward_ms": 350.0, "gradient_mb": 100.0 if rule is COUNT else 150.0}
+    a, b, c = data["jobs"]
+    a |= {"gpus": 1, "slices": 1, "running": {"gpus": {"s0": [1]}, "iterations_done": 1}}
+    b |= {"gpus": 2, "slices": 1, "memory_gb": 30, "kind": "vision"}
+    c |= {"gpus": 2, "slices": 1, "memory_gb": 20, "kind": "vision"}
+    data["colocation"] = [{"kind": "vision", "beside": "vision", "slowdown": 1.5}]
+    return parse_instance(data)
+
+
 def serving_example() -> Instance:
     """The example with a service of three variants, whose tenant has a cap."""
     data = example()
@@ -184,6 +210,9 @@ def scope_of(case: Case) -> Scope:
     if case.formulation.name == "cheapest-mix":
         instance = serving_example()
         return Scope(instance, topology(instance.cluster), job_extremes(instance), 10, 1)
+    if case.on_shared_gpus:
+        instance = shared_example(case.rule)
+        return Scope(instance, topology(instance.cluster), job_extremes(instance), 3, 1)
     if case.formulation.name not in WIDE:
         instance = parse_instance(example())
         parts = topology(instance.cluster), job_extremes(instance)
@@ -224,6 +253,8 @@ def test_every_golden_file_belongs_to_a_model() -> None:
 
 def components() -> Iterator[tuple[str, Component]]:
     for case in CASES.values():
+        if case.on_shared_gpus:
+            continue  # Its components are those of the same formulation elsewhere.
         assert case.formulation.composition is not None
         for component in case.formulation.composition.components:
             if component.holds_by(case.rule):
@@ -236,9 +267,11 @@ def components() -> Iterator[tuple[str, Component]]:
 def test_every_component_is_shown_and_states_its_mathematics(
     name: str, component: Component
 ) -> None:
-    text = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
-    (_, *parts) = text.split(f"\n# {component.name}\n")
-    assert len(parts) == 1, "the golden instance does not have it"
+    case = CASES[name]
+    alike = [name for name, one in CASES.items() if one[:2] == case[:2]]
+    texts = [(GOLDEN / f"{name}.txt").read_text(encoding="utf-8") for name in alike]
+    parts = [part for text in texts for part in text.split(f"\n# {component.name}\n")[1:]]
+    assert parts, "no golden instance has it"
     if component.name not in {"pool", "starting_solution"}:
         assert parts[0].split("\n# ")[0].strip(), "it adds nothing to the golden instance"
     assert component.mathematics

@@ -42,6 +42,7 @@ from rarmodel.model import horizon_of, too_short, used
 from rarmodel.model.features import (
     CARDS,
     DUTY,
+    GPU_MEMORY,
     GPU_TYPES,
     LATENCY,
     LEVELS,
@@ -189,7 +190,7 @@ def test_the_papers_program_with_each_feature_that_it_takes(feature: str) -> Non
 
 def test_a_quota_below_every_ring_size_is_explained_in_time() -> None:
     # HiGHS was seen never to end one of the diagnosis' models.
-    others = DUTY, LEVELS, RESOURCES, LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES
+    others = DUTY, LEVELS, RESOURCES, LATENCY, OVERLAP, CARDS, NETWORK_PRESSURES, GPU_MEMORY
     names = {feature.name for feature in others}
     instance = any_instance(44, [name for name in FEATURES if name not in names])
     result = solve(instance, formulation=COMPACT, time_limit=120)

@@ -14,8 +14,8 @@ from random_instances import instances, random_instance
 
 from rarmodel import generate
 from rarmodel.engine import Engine, Placements
-from rarmodel.lists.decoding import STOPPED, STUCK
 from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.partial_schedule import STOPPED, STUCK
 from rarmodel.lists.placement_options import (
     ANY,
     ANY_ALONE,

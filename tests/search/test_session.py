@@ -16,8 +16,8 @@ from rarmodel.bounds.cutting_stock import CUTTING_STOCK
 from rarmodel.engine.arrays import Ints
 from rarmodel.errors import VerificationError
 from rarmodel.limits import Limits
-from rarmodel.lists.decoding import STOPPED
 from rarmodel.lists.list_schedules import ListSchedules
+from rarmodel.lists.partial_schedule import STOPPED
 from rarmodel.packing import one_after_another
 from rarmodel.proof import Outcome, Refutation
 from rarmodel.schema import Instance

@@ -207,3 +207,28 @@ def test_parts_that_have_no_services_say_so() -> None:
         rarmodel.solve(instance, formulation="time-indexed", model_only=True)
     with pytest.raises(UsageError, match=r"has services \(services\)"):
         rarmodel.certificate(instance, rarmodel.solve(instance, method="fifo-backfill"))
+
+
+@pytest.mark.parametrize("way", ["fifo-backfill", "time-indexed"])
+@pytest.mark.parametrize("seed", first(2, range(25)))
+def test_jobs_that_share_gpus_have_replicas_beside_them(seed: int, way: str) -> None:
+    random = Random(seed)
+    jobs = []
+    for i in range(4):
+        shares: dict[str, Any] = {}
+        if random.random() < 0.6:
+            shares = {"slices": random.choice([1, 2])}
+        size, iterations = random.choice([1, 1, 2]), random.randint(10, 60)
+        jobs.append(job_data(f"j{i}", size, iterations, **shares))
+    data = instance_data(*jobs, servers=(3, 3), horizon=100)
+    data["cluster"]["gpu_slices"] = 4
+    asked = [demand(0, 6, 50.0), demand(6, 12, random.choice([50.0, 100.0, 140.0]))]
+    kinds = [variant("whole"), variant("part", slices=2)]
+    data["services"] = [service("chat", *asked, variants=kinds)]
+    options: dict[str, Any] = {"method": way}
+    if way == "time-indexed":
+        options = {"formulation": way, "time_limit": 20}
+    result = rarmodel.solve(data, **options)
+    assert result.schedule is not None
+    assert result.schedule.services
+    assert verify(parse_instance(data), result.schedule, slot_by_slot=True).feasible

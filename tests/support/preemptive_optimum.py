@@ -19,6 +19,7 @@ from lone_placements import within_one
 from naive_segments import kept, restore_slots, speeds
 from resource_use import capacity, use
 from tenant_trees import tenants_of
+from wide_instances import has_memory
 
 from rarmodel.model.objectives import Objective, Value, objective
 from rarmodel.schema import Instance, Job
@@ -87,6 +88,8 @@ class _Search:
             for counts in count_vectors([server.gpus for server in servers], size):
                 used = [(servers[s], count) for s, count in counts.items()]
                 if job.servers is not None and any(s.name not in job.servers for s, _ in used):
+                    continue
+                if not has_memory(self.instance, job, counts):
                     continue
                 if job.times is not None and any(s.gpu_type not in job.times for s, _ in used):
                     continue

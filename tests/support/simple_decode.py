@@ -93,7 +93,7 @@ class SimpleDecoder:
                     workers = self._placed(j, int(option[j]), now)
                     if not workers:
                         continue
-                    state = State._make(array.copy() for array in self.state)
+                    state = _copied(self.state)
                     self._start(state, j, workers)
                     if self._kept(state, {**self.held, j: workers}, now):
                         self._start(self.state, j, workers)
@@ -291,7 +291,7 @@ class SimpleDecoder:
         """Whether deadlines and capacities are kept if nothing starts any more."""
         if not self.facts.guarded:
             return True
-        state = State._make(array.copy() for array in running)
+        state = _copied(running)
         held = dict(jobs)
         while held:
             end = next_completion(self.arrays, state)
@@ -310,3 +310,9 @@ class SimpleDecoder:
                     return False
                 del held[i]
         return True
+
+
+def _copied(state: State) -> State:
+    """A copy; no GPU is shared."""
+    assert state.gpus is None
+    return State._make([*(array.copy() for array in state[:-1]), None])

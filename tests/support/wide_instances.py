@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import product
 from random import Random
 from typing import Any
@@ -40,7 +40,7 @@ from rarmodel.model.features import (
 )
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.model.objectives import Value
-from rarmodel.schema import Instance, Preemption, Schedule
+from rarmodel.schema import Instance, Job, Preemption, Schedule
 from rarmodel.verifier import Report, Run, simulate, verify
 
 OBJECTIVES = (
@@ -321,6 +321,13 @@ def placements_of_job(instance: Instance, j: int) -> Iterator[dict[int, int]]:
     capacities = [server.gpus for server in instance.cluster.servers]
     for size in job.sizes:
         yield from count_vectors(capacities, size)
+
+
+def has_memory(instance: Instance, job: Job, servers: Iterable[int]) -> bool:
+    """Whether a worker alone on a GPU of each of these servers has the memory that it needs."""
+    cluster = instance.cluster
+    sizes = (cluster.memory_gb_of(cluster.servers[s]) for s in servers)
+    return all(size is None or size >= (job.memory_gb or 0) for size in sizes)
 
 
 def every_wide_schedule(instance: Instance, latest: int) -> Iterator[Schedule]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from wide_instances import placements_of_job
+from wide_instances import has_memory, placements_of_job
 
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.model.objectives import Value, objective
@@ -126,6 +126,8 @@ class _Search:
         found = []
         for workers in placements_of_job(self.instance, j):
             if list(placement_demands(self.instance, servers, job, self._held(j, 0, workers))):
+                continue
+            if not has_memory(self.instance, job, workers):
                 continue
             (end,) = simulate(self.instance, [Run(job, 0, workers)]).completion
             if end is not None:

@@ -141,6 +141,36 @@ def test_the_passes_of_the_slowest_type_are_slowed_down() -> None:
     assert report.periods[0].rings["a"].iteration_seconds == 0.4
 
 
+def test_overlapped_passes_are_slowed_down_within_the_power() -> None:
+    ring = worker("a", gpus=2, gradient_mb=125.0)
+    top = {"contention": instance_data()["contention"] | {"overlap": 2.0}}
+    at = {"a": (0, {"s0": [0], "s1": [0]})}
+    report = report_of(ring, worker("b"), at=at, slices=2, top=top)
+    reduction = 125.0 * 8e6 / 2 / 400e9
+    # Passes of 0.1 s take 0.2 s, and the exchange of 0.1 s hides behind them in part.
+    expected = (0.2**2 + 0.1**2) ** 0.5 + reduction
+    assert report.periods[0].rings["a"].iteration_seconds == pytest.approx(expected)
+
+
+def test_duty_is_that_of_a_job_alone_on_its_gpus() -> None:
+    rings = [worker(name, gpus=2, gradient_mb=125.0) for name in "ab"]
+    top = {"contention": instance_data()["contention"] | {"model": "duty"}}
+    at = {"a": (0, {"s0": [0], "s1": [0]}), "b": (0, {"s0": [1], "s1": [1]})}
+    others = worker("c"), worker("d")
+    apart = report_of(*rings, at=at, slices=4, top=top)
+    at |= {"c": (0, {"s0": [1]}), "d": (0, {"s0": [1]})}
+    beside = report_of(*rings, *others, at=at, slices=4, top=top)
+    # c and d slow b down, so that it exchanges for less of its time; to a it counts as before.
+    first, second = (report.periods[0].rings for report in (apart, beside))
+    assert second["a"] == first["a"]
+    assert second["b"].iteration_seconds > first["b"].iteration_seconds
+
+
+def test_the_least_time_of_a_job_is_that_alone() -> None:
+    report = report_of(worker("a"), worker("b"), top={"objective": "max-stretch"})
+    assert report.objective == {"max-stretch": 2}
+
+
 # Capacity.
 
 

@@ -16,7 +16,7 @@ from rarmodel.files import parse_instance, to_json
 from rarmodel.model import features as model_features
 from rarmodel.model import job_extremes, lone_options, used
 from rarmodel.model.extremes import slots_alone
-from rarmodel.model.features import DEPENDENCIES, DUTY, NETWORK_PRESSURES, OBJECTIVES
+from rarmodel.model.features import DEPENDENCIES, DUTY, NETWORK_PRESSURES, OBJECTIVES, SERVICES
 from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Instance, Schedule
 from rarmodel.verifier import verify
@@ -37,7 +37,7 @@ def paper(*features: str, seed: int = 0, **knobs: Any) -> Instance:
 
 def test_every_feature_of_jobs_and_cluster_can_be_drawn() -> None:
     drawable = OF_THE_MODEL & KNOWN.keys()
-    assert OF_THE_MODEL - drawable == {OBJECTIVES.name, DUTY.name}
+    assert OF_THE_MODEL - drawable == {OBJECTIVES.name, DUTY.name, SERVICES.name}
     assert KNOWN.keys() - drawable == {"due slots", "weights", "priorities", "prices", "sweeps"}
 
 

@@ -76,7 +76,7 @@ class Sweeps(Drawn):
                         "name": f"{sweep}-rung{rung}-trial{trial}",
                         "gpus": self.gpus,
                         "iterations": until - done,
-                        "batch_size": model.samples(model.size),
+                        "batch_size": model.samples(model.sizes[0]),
                         "after": before,
                     }
                 )

@@ -8,6 +8,7 @@ counts the load in unary, and with it the passes of the job take so much longer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import gcd
 from typing import Any
@@ -22,6 +23,12 @@ from .outcome import ScheduleOutcome
 from .placements import Placement, alone_gbps
 from .scope import Scope, once_per_scope
 from .sharing_forms import MOST_LOADS, capped_speed, rings_of
+from .time_indexed_components import (
+    SLOWED_BY_LOADS,
+    SLOWED_BY_RINGS,
+    slowed_by_loads,
+    slowed_by_rings,
+)
 from .time_indexed_numbers import able_ways, gpu_loads, loads_of, numbers_of
 from .values import Values, over
 
@@ -383,19 +390,32 @@ def slowed_beside_loads(m: Any, scope: Scope) -> None:
     m.slowed_together = pyo.Constraint(list(slowed), range(scope.horizon), rule=rule)
 
 
-SLOWED_BESIDE_RINGS = Component(
-    "slowed_together",
-    slowed_beside_rings,
-    needs=("active_in", "at_least", "reaches", "pressed"),
-    equal_weights=True,
-    when=shares,
+def slowed_on_links_by_rings(m: Any, scope: Scope) -> None:
+    """No ring is faster than the rings on its links allow, nor than these and others on its GPUs.
+
+    See `slowed_by_rings`; where GPUs are shared, also `slowed_beside_rings`.
+    """
+    slowed_by_rings(m, scope)
+    if shares(scope):
+        slowed_beside_rings(m, scope)
+
+
+def slowed_on_links_by_loads(m: Any, scope: Scope) -> None:
+    """The same with weights: see `slowed_by_loads` and `slowed_beside_loads`."""
+    slowed_by_loads(m, scope)
+    if shares(scope):
+        slowed_beside_loads(m, scope)
+
+
+SLOWED_ON_LINKS_BY_RINGS = replace(
+    SLOWED_BY_RINGS,
+    build=slowed_on_links_by_rings,
+    needs=(*SLOWED_BY_RINGS.needs, "pressed"),
 )
-SLOWED_BESIDE_LOADS = Component(
-    "slowed_together",
-    slowed_beside_loads,
-    needs=("active_in", "reaches", "pressed"),
-    equal_weights=False,
-    when=shares,
+SLOWED_ON_LINKS_BY_LOADS = replace(
+    SLOWED_BY_LOADS,
+    build=slowed_on_links_by_loads,
+    needs=(*SLOWED_BY_LOADS.needs, "pressed"),
 )
 
 

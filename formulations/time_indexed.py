@@ -70,8 +70,8 @@ from .shared_gpus import (
     BESIDE,
     ROOM_ON_GPUS,
     SLOWED_BESIDE,
-    SLOWED_BESIDE_LOADS,
-    SLOWED_BESIDE_RINGS,
+    SLOWED_ON_LINKS_BY_LOADS,
+    SLOWED_ON_LINKS_BY_RINGS,
     too_many_loads,
 )
 from .sharing_forms import most_rings, rings_are_slowed
@@ -83,8 +83,6 @@ from .time_indexed_components import (
     PLACEMENT,
     RING_LINKS,
     RINGS_ON_LINKS,
-    SLOWED_BY_LOADS,
-    SLOWED_BY_RINGS,
     SPEED,
     WHERE_THEY_ARE,
     WORK,
@@ -105,11 +103,9 @@ COMPONENTS = (
     RINGS_ON_LINKS,  # where rings weigh alike
     BESIDE,  # where GPUs are shared
     SPEED,
-    SLOWED_BY_RINGS,  # where rings weigh alike
-    SLOWED_BY_LOADS,  # with weights
-    SLOWED_BESIDE,  # the last three again where GPUs are shared
-    SLOWED_BESIDE_RINGS,
-    SLOWED_BESIDE_LOADS,
+    SLOWED_BESIDE,  # where GPUs are shared
+    SLOWED_ON_LINKS_BY_RINGS,  # where rings weigh alike
+    SLOWED_ON_LINKS_BY_LOADS,  # with weights
     WORK,
     SYMMETRY,
     MAKESPAN_BY_SLOTS,

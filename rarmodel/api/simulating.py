@@ -15,6 +15,7 @@ from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
     from rarmodel import online
+    from rarmodel.schema import Instance
 
 
 @overload
@@ -60,7 +61,8 @@ def simulate(
     """Play policies on the arriving jobs of an instance, and verify the schedules.
 
     Jobs become known at their releases. The policy decides who holds how many GPUs, the placement
-    where. Rings slow each other down as everywhere in rarmodel.
+    where. Rings slow each other down as everywhere in rarmodel. Replicas of services follow their
+    demand, which is known beforehand: jobs give way where a replica begins.
 
     Parameters
     ----------
@@ -105,6 +107,12 @@ def simulate(
     several = isinstance(policy, Sequence) and not isinstance(policy, str)
     asked = list(policy) if isinstance(policy, Sequence) and several else [policy]
     policies: list[online.Policy] = [registry.find("policies", one) for one in asked]
+    beside: Callable[[str, Callable[[Instance], online.Simulation]], online.Simulation] | None
+    beside = None
+    if problem.services:
+        from rarmodel.serving import replicas_of_play, simulate_beside  # noqa: PLC0415 - loads Pyomo
+
+        beside = partial(simulate_beside, replicas_of_play(problem))
     results = []
     for one in policies:
         play = partial(
@@ -116,12 +124,7 @@ def simulate(
             seed=seed,
             progress=None if progress is None else _named(progress, one.name),
         )
-        if problem.services:
-            from rarmodel.serving import simulate_beside  # noqa: PLC0415 - loads Pyomo
-
-            results.append(simulate_beside(problem, one.name, play))
-        else:
-            results.append(play(problem))
+        results.append(play(problem) if beside is None else beside(one.name, play))
         if results[-1].stopped == INTERRUPTED:
             break
     return results if several else results[0]

@@ -5,6 +5,7 @@ from .metrics import Metrics
 from .placement import Asked, Placement, Site
 from .play import Progress
 from .policy import Decision, Policy, listed_first, ranked
+from .service_figures import ServiceFigures
 from .simulation import Proven, Simulation
 from .state import State
 from .verified_play import simulate, unsuitable
@@ -18,6 +19,7 @@ __all__ = [
     "Policy",
     "Progress",
     "Proven",
+    "ServiceFigures",
     "Simulation",
     "Site",
     "State",

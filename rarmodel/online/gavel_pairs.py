@@ -7,7 +7,10 @@ type r. τ_jcr are the iterations per slot of job j in c there. The greatest s i
 `Σ_{c∋j} Σ_r τ_jcr X_cr ≥ s·n_j` and `Σ_{c∋j} Σ_r X_cr ≤ 1` for each job, and
 `Σ_c k_c X_cr ≤ N_r` for each type.
 
-The needs n_j are those of `gavel_programs`. A pair whose two jobs together have no more than one of
+The needs n_j are those of `gavel_programs`. Its program `COST` has pairs likewise: the greatest
+`Σ_c Σ_{j∈c} Σ_r τ_jcr/τ_j^best / price_r · X_cr` is sought, with `n_j` in place of `s·n_j`.
+
+A pair whose two jobs together have no more than one of
 them alone is left out: jobs that take turns for as long do as much, so nothing is lost.
 """
 
@@ -62,7 +65,7 @@ class Packed(NamedTuple):
 def packed_shares(
     speed: Floats, gpus: Floats, need: Floats, there: Floats, pairs: Sequence[Pair]
 ) -> Packed | None:
-    """Solve the program; None if nobody needs anything.
+    """Solve the program for the greatest least share; None if nobody needs anything.
 
     Parameters
     ----------
@@ -72,11 +75,69 @@ def packed_shares(
         Pairs of jobs with equally many GPUs.
     """
     jobs, types = speed.shape
-    best = np.maximum(speed.max(axis=1), 1e-12)
-    needed = np.where(speed.max(axis=1) > 0, need / best, 0.0)
+    needed = _in_parts(need, speed)
     if not needed.any():
         return None
-    columns = [
+    level = {types + jobs + j: -float(needed[j]) for j in range(jobs) if needed[j]}
+    columns = _columns(speed, gpus, pairs)
+    cost = [0.0] * len(columns) + [-1.0]
+    values = _solved([*columns, level], cost, [*_upper(columns), inf], np.zeros(jobs), there)
+    return None if values is None else _packed(values[:-1], float(values[-1]), speed)
+
+
+def packed_worth(
+    speed: Floats,
+    gpus: Floats,
+    need: Floats,
+    there: Floats,
+    price: Floats,
+    pairs: Sequence[Pair],
+) -> Packed | None:
+    """Solve the program for the greatest throughput by price; None if needs cannot be met.
+
+    Parameters are those of `packed_shares`, and `price` as of `gavel_programs.Demand`. The level is
+    infinite.
+    """
+    types = len(there)
+    columns = _columns(speed, gpus, pairs)
+    # The work of a column is that of its jobs; columns go through the types one after another.
+    cost = [
+        -sum(value for row, value in one.items() if row < 0) / float(price[at % types])
+        for at, one in enumerate(columns)
+    ]
+    values = _solved(columns, cost, _upper(columns), _in_parts(need, speed), there)
+    return None if values is None else _packed(values, inf, speed)
+
+
+def iterations_of(packed: Packed, speed: Floats, pairs: Sequence[Pair]) -> Floats:
+    """(jobs) Iterations per slot that jobs do in the mean, alone and in pairs."""
+    done: Floats = (speed * packed.alone).sum(axis=1)
+    for pair, parts in zip(pairs, packed.together, strict=True):
+        done[[pair.first, pair.second]] += (pair.speed * parts).sum(axis=1)
+    return done
+
+
+def _in_parts(need: Floats, speed: Floats) -> Floats:
+    """(jobs) Needs in parts of each job's best speed; a job that runs nowhere needs nothing."""
+    best = np.maximum(speed.max(axis=1), 1e-12)
+    return np.where(speed.max(axis=1) > 0, need / best, 0.0)
+
+
+def _packed(values: Floats, level: float, speed: Floats) -> Packed:
+    jobs, types = speed.shape
+    parts = np.clip(values, 0.0, 1.0)
+    return Packed(
+        parts[: jobs * types].reshape(jobs, types),
+        parts[jobs * types :].reshape(-1, types),
+        level,
+    )
+
+
+def _columns(speed: Floats, gpus: Floats, pairs: Sequence[Pair]) -> list[dict[int, float]]:
+    """Columns of each job on each type, and then of each pair; see `_column`."""
+    jobs, types = speed.shape
+    best = np.maximum(speed.max(axis=1), 1e-12)
+    return [
         _column(types, r, ((j, speed[j, r] / best[j]),), gpus[j])
         for j in range(jobs)
         for r in range(types)
@@ -93,11 +154,11 @@ def packed_shares(
         for pair in pairs
         for r in range(types)
     ]
-    level = {types + jobs + j: -float(needed[j]) for j in range(jobs) if needed[j]}
-    values = _solved([*columns, level], jobs, there)
-    alone = values[: jobs * types].reshape(jobs, types)
-    together = values[jobs * types : -1].reshape(len(pairs), types)
-    return Packed(np.clip(alone, 0.0, 1.0), np.clip(together, 0.0, 1.0), float(values[-1]))
+
+
+def _upper(columns: Sequence[dict[int, float]]) -> list[float]:
+    """The greatest part of the time of each column: 0 where its jobs cannot be."""
+    return [1.0 if one else 0.0 for one in columns]
 
 
 def _column(
@@ -117,17 +178,35 @@ def _column(
     return column
 
 
-def _solved(columns: Sequence[dict[int, float]], jobs: int, there: Floats) -> Floats:
-    """Values of the columns, of which the last one is greatest."""
+def _solved(
+    columns: Sequence[dict[int, float]],
+    cost: Sequence[float],
+    upper: Sequence[float],
+    work: Floats,
+    there: Floats,
+) -> Floats | None:
+    """Values of the columns of least cost, if each job does its work; None if they cannot.
+
+    Parameters
+    ----------
+    columns
+        Entries by row.
+    cost, upper
+        Cost and greatest value of each column; the least is 0.
+    work
+        (jobs) Least value of the row of each job's work.
+    there
+        (types) Greatest value of the row of each type.
+    """
     library, highs = highspy(), silent_highs()
-    types = len(there)
+    types, jobs = len(there), len(work)
     program: Any = library.HighsLp()
     rows = types + 2 * jobs
     program.num_col_, program.num_row_ = len(columns), rows
-    program.col_cost_ = np.array([0.0] * (len(columns) - 1) + [-1.0])
+    program.col_cost_ = np.array(cost, np.float64)
     program.col_lower_ = np.zeros(len(columns))
-    program.col_upper_ = np.array([1.0 if one else 0.0 for one in columns[:-1]] + [inf])
-    program.row_lower_ = np.array([-inf] * (types + jobs) + [0.0] * jobs)
+    program.col_upper_ = np.array(upper, np.float64)
+    program.row_lower_ = np.array([-inf] * (types + jobs) + work.tolist())
     program.row_upper_ = np.array([*there.tolist(), *[1.0] * jobs, *[inf] * jobs])
     entries = [
         sorted((row if row >= 0 else types + jobs - 1 - row, value) for row, value in one.items())
@@ -140,4 +219,6 @@ def _solved(columns: Sequence[dict[int, float]], jobs: int, there: Floats) -> Fl
     highs.setOptionValue("threads", 1)
     highs.passModel(program)
     highs.run()
+    if highs.getModelStatus() != library.HighsModelStatus.kOptimal:
+        return None
     return np.array(highs.getSolution().col_value)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from rarmodel.model.caching import once_per_instance
 from rarmodel.model.gpu_sharing import (
     fraction_held,
     losses,
+    measured_slowdowns,
     memory_units,
     slices_taken,
     slowdown,
@@ -26,6 +28,20 @@ Gpu = tuple[int, int]
 def each_gpu(gpus: Gpus) -> Iterator[Gpu]:
     """The GPUs one by one."""
     return ((server, gpu) for server, some in gpus.items() for gpu in some)
+
+
+@once_per_instance
+def kept_beside(instance: Instance) -> tuple[float, ...]:
+    """(jobs) The part of its speed that a job keeps beside one other on a GPU, in the mean.
+
+    It is the mean over the kinds beside which the job's own was measured. A job of no such kind
+    counts as beside one of pressure 1. Speed is that of the passes: exchange does not slow down.
+    """
+    by_kind: dict[str, list[float]] = {}
+    for (kind, _), slowed in measured_slowdowns(instance).items():
+        by_kind.setdefault(kind, []).append(1.0 / slowed)
+    mean = {kind: sum(parts) / len(parts) for kind, parts in by_kind.items()}
+    return tuple(mean.get(job.kind or "", 1.0 / (1.0 + job.sensitivity)) for job in instance.jobs)
 
 
 class Occupation:
@@ -110,12 +126,12 @@ class Occupation:
             left is None or self._memory_of[j] <= left
         )
 
-    def fit_together(self, k: int, other: int, server: int) -> bool:
-        """Whether workers of two jobs fit onto one empty GPU of a server."""
-        both = self._index[k], self._index[other]
+    def fit_together(self, some: Iterable[int], server: int) -> bool:
+        """Whether workers of some jobs fit together onto one empty GPU of a server."""
+        rows = [self._index[k] for k in some]
         cluster, memory = self._instance.cluster, memory_units(self._instance).of_server[server]
-        slices = sum(slices_taken(self._instance, j, server) for j in both)
-        needed = sum(self._memory_of[j] for j in both)
+        slices = sum(slices_taken(self._instance, j, server) for j in rows)
+        needed = sum(self._memory_of[j] for j in rows)
         return slices <= cluster.slices_of(cluster.servers[server]) and (
             memory is None or needed <= memory
         )

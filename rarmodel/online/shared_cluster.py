@@ -9,7 +9,7 @@ somebody begins or ends to work.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -196,12 +196,16 @@ class SharedCluster:
         """Iterations per slot of a job on some GPUs, if others have theirs."""
         return self._speeds_of({**others, k: gpus})[k]
 
-    def types_of_both(self, k: int, other: int) -> set[str | None]:
-        """Types of GPU on which workers of two jobs fit together onto one."""
-        allowed = self.jobs.allowed[self.jobs.row[k]] & self.jobs.allowed[self.jobs.row[other]]
+    def types_of_all(self, some: Sequence[int]) -> set[str | None]:
+        """Types of GPU on which workers of some jobs fit together onto one."""
+        allowed = self.jobs.allowed[self.jobs.row[[*some]]].all(axis=0)
         servers = self.instance.cluster.servers
-        some = np.flatnonzero(allowed).tolist()
-        return {servers[s].gpu_type for s in some if self.gpus.fit_together(k, other, s)}
+        there = np.flatnonzero(allowed).tolist()
+        return {servers[s].gpu_type for s in there if self.gpus.fit_together(some, s)}
+
+    def mates(self, k: int) -> set[int]:
+        """The other jobs on some of a job's GPUs; none if it has none."""
+        return self.gpus.beside(self.gpus.at[k]) - {k} if k in self.gpus.at else set()
 
     def rings_on_links(self, at: Mapping[int, Gpus]) -> Ints:
         """(servers) Rings on the link of each server, of jobs on their GPUs."""

@@ -17,6 +17,7 @@ from rarmodel.verifier import Report
 
 from .group_metrics import GroupMetrics
 from .metrics import Metrics
+from .service_figures import ServiceFigures
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class Simulation:
         Figures by name of a tenant, each with all tenants below it.
     priorities
         Figures by priority, the greatest first, if there are several.
+    services
+        Figures by name of a service; nothing if some job is not complete.
     says_nothing
         Figures that say nothing of this instance, so `lines` and `row` leave them out; see
         `figures_without_meaning`.
@@ -103,6 +106,7 @@ class Simulation:
     notes: tuple[str, ...] = ()
     tenants: Mapping[str, GroupMetrics] = field(default_factory=dict, repr=False)
     priorities: Mapping[int, GroupMetrics] = field(default_factory=dict, repr=False)
+    services: Mapping[str, ServiceFigures] = field(default_factory=dict, repr=False)
     says_nothing: frozenset[str] = frozenset()
 
     @property
@@ -141,6 +145,7 @@ class Simulation:
             "decisions": f"{self.decisions:,}",
             "seconds": f"{self.seconds:.2f}",
             **{f"priority {p}": self._told(one) for p, one in self.priorities.items()},
+            **{f"service {name}": one.told() for name, one in self.services.items()},
             **({"note": "; ".join(self.notes)} if self.notes else {}),
         }
         for name, proven in self.proven.items():
@@ -217,6 +222,7 @@ class Simulation:
             "notes": list(self.notes),
             "tenants": {name: one.summary() for name, one in self.tenants.items()},
             "priorities": {str(p): one.summary() for p, one in self.priorities.items()},
+            "services": {name: one.summary() for name, one in self.services.items()},
         }
 
     def _repr_html_(self) -> str:

@@ -74,8 +74,13 @@ class State:
         The same in a ring of `gpus` on GPUs of one type only, by type, alone on what is not
         reserved now; 0 where the servers that it may use have no place for it.
     speeds_beside
-        Of two positions, the iterations per slot of the first beside the second on the same GPUs,
+        Of some positions, the iterations per slot of the first beside the others on the same GPUs,
         by type, in a ring of `gpus`; 0 where they do not fit there together.
+    mates
+        Positions of the jobs that are on some GPU of each.
+    kept_beside
+        The part of its speed that each keeps beside one other on a GPU: the mean over the kinds
+        beside which its own was measured, or as beside one of pressure 1.
     idle
         (servers) GPUs that jobs may take now.
     capacity
@@ -123,7 +128,9 @@ class State:
     places: tuple[Mapping[int, int], ...]
     speeds: tuple[Mapping[tuple[int, str | None], int], ...]
     type_speeds: tuple[Mapping[str | None, int], ...]
-    speeds_beside: Callable[[int, int], Mapping[str | None, int]]
+    speeds_beside: Callable[..., Mapping[str | None, int]]
+    mates: tuple[frozenset[int], ...]
+    kept_beside: npt.NDArray[np.float64]
     idle: Ints
     capacity: Ints
     completed_service: Service

@@ -21,6 +21,7 @@ from rarmodel.model import gpu_assignment, never_complete
 from rarmodel.model.features import (
     ALONE_ON_GPUS,
     RESERVATIONS,
+    SERVICES,
     SHARED_GPUS,
     unhandled,
     used,
@@ -196,6 +197,8 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
     handles: frozenset[str] = getattr(policy, "handles", ALONE_ON_GPUS)
     if why := unhandled(instance, handles, f"policy {policy.name!r}"):
         return why
+    if why := no_services_beside(instance):
+        return why
     if shares_gpus(instance) and (why := _not_where_shared(instance)):
         return why
     if instance.preemption is None and (place := used(instance).get(RESERVATIONS.name)):
@@ -225,6 +228,23 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
             f"policy {policy.name!r} chooses ring sizes, and no job has a list of them; give "
             "jobs[].gpus a list of sizes"
         )
+    return None
+
+
+def no_services_beside(instance: Instance) -> str | None:
+    """Why jobs that arrive cannot give way to services, in a line that names the field.
+
+    None if they can, or if there are no services.
+    """
+    place = used(instance).get(SERVICES.name)
+    if place is not None and instance.preemption is None:
+        return (
+            f"simulate does not handle services ({place}) without preemption: jobs give way where "
+            "a replica begins; give the instance preemption"
+        )
+    if place is not None and shares_gpus(instance):
+        shared = used(instance)[SHARED_GPUS.name]
+        return f"simulate does not handle services ({place}) where jobs share GPUs ({shared})"
     return None
 
 

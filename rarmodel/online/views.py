@@ -19,6 +19,7 @@ from rarmodel.schema import Instance, Job
 from .arriving_jobs import sizes_at_last
 from .carry_out import asked_for
 from .cluster_at_work import WorkingCluster
+from .occupation import kept_beside
 from .placement import Asked
 from .problem import known_problem
 from .shared_cluster import SharedCluster
@@ -35,7 +36,7 @@ class Views:
         self._speeds: dict[int, Speeds] = {}
         self._asks: dict[tuple[int, int], Asked] = {}
         self._on_type: dict[tuple[int, int], Mapping[str | None, int]] = {}
-        self._beside: dict[tuple[int, int, int], Mapping[str | None, int]] = {}
+        self._beside: dict[tuple[int, frozenset[int], int], Mapping[str | None, int]] = {}
         self._capacity: Ints = cluster.room.capacity.copy()
 
     def of(
@@ -63,9 +64,18 @@ class Views:
         def remaining() -> Ints:
             return -(-cluster.left(active) // jobs.speed[active])
 
-        def speeds_beside(first: int, second: int) -> Mapping[str | None, int]:
-            k, other = int(active[first]), int(active[second])
-            return self._beside_on_types(k, other, int(gpus()[first]))
+        def speeds_beside(first: int, *others: int) -> Mapping[str | None, int]:
+            rest = frozenset(int(active[other]) for other in others)
+            return self._beside_on_types(int(active[first]), rest, int(gpus()[first]))
+
+        def mates() -> tuple[frozenset[int], ...]:
+            if not isinstance(cluster, SharedCluster):
+                return (frozenset(),) * len(active)
+            place = {k: at for at, k in enumerate(numbers())}
+            return tuple(frozenset(place[other] for other in cluster.mates(k)) for k in place)
+
+        def kept() -> npt.NDArray[np.float64]:
+            return np.array(kept_beside(instance), np.float64)[jobs.index[active]]
 
         def problem() -> Instance:
             if isinstance(cluster, SharedCluster):
@@ -104,6 +114,8 @@ class Views:
             ),
             "speeds": lambda: tuple(map(self._speeds_of, numbers())),
             "speeds_beside": lambda: speeds_beside,
+            "mates": mates,
+            "kept_beside": kept,
             "type_speeds": lambda: tuple(map(self._on_types, numbers(), gpus().tolist())),
             "idle": lambda: np.maximum(cluster.room.idle, 0),
             "capacity": cluster.room.capacity.copy,
@@ -142,27 +154,29 @@ class Views:
             self._on_type[k, size] = self._speeds_on_types(k, size)
         return self._on_type[k, size]
 
-    def _beside_on_types(self, k: int, other: int, size: int) -> Mapping[str | None, int]:
-        """Iterations per slot beside another job on GPUs of one type, by type."""
-        key = k, other, size
+    def _beside_on_types(
+        self, k: int, others: frozenset[int], size: int
+    ) -> Mapping[str | None, int]:
+        """Iterations per slot beside other jobs on GPUs of one type, by type."""
+        key = k, others, size
         if key not in self._beside:
-            self._beside[key] = self._speeds_beside(k, other, size)
+            self._beside[key] = self._speeds_beside(k, others, size)
         return self._beside[key]
 
-    def _speeds_beside(self, k: int, other: int, size: int) -> Mapping[str | None, int]:
+    def _speeds_beside(self, k: int, others: frozenset[int], size: int) -> Mapping[str | None, int]:
         cluster = self._cluster
         alone = self._on_types(k, size)
         if not isinstance(cluster, SharedCluster):
             return dict.fromkeys(alone, 0)
         j = int(cluster.jobs.index[k])
         shapes, options = paces(cluster.jobs.unbegun)[j], lone_options(cluster.jobs.unbegun)[j]
-        types = cluster.types_of_both(k, other)
+        types = cluster.types_of_all([k, *others])
         found = {}
         for kind, speed in alone.items():
             own = shapes.get((size, kind), shapes.get((size, None)))
             # What it loses of its best speed it loses of that on this type.
             beside = [
-                one.pace.beside(cluster.gpus.load(k, (other,))).speed(*one[1:3])
+                one.pace.beside(cluster.gpus.load(k, others)).speed(*one[1:3])
                 for one in options
                 if one.pace == own
             ]

@@ -11,22 +11,16 @@ from rarmodel.bounds import (
     ValueBound,
     best_bound,
     impossible,
-    objective_bound,
     require_true,
     value_bounds,
     with_bound,
     with_makespan,
 )
 from rarmodel.bounds.cheapest_replicas import least_cost_of_services
-from rarmodel.errors import UsageError, VerificationError
 from rarmodel.limits import Limits
 from rarmodel.methods import Result, goals_of, skipped, status_of, ties_in
 from rarmodel.methods.incumbent_log import IncumbentLog
-from rarmodel.model import never_complete
-from rarmodel.model.objectives import COST, exact, objective, objectives_of
-from rarmodel.model.services import cost_of_replicas
-from rarmodel.online import Proven, Simulation
-from rarmodel.online.verified_play import LATE
+from rarmodel.model.objectives import COST, exact, objectives_of
 from rarmodel.schema import Instance, Replica, Schedule
 from rarmodel.verifier import Report, require_feasible, verify
 
@@ -234,50 +228,3 @@ def _without(
         reasons=reasons,
         seconds=perf_counter() - begun,
     )
-
-
-def simulate_beside(
-    instance: Instance,
-    policy: str,
-    play: Callable[[Instance], Simulation],
-) -> Simulation:
-    """Decide the replicas, play a policy on the jobs beside them, and put both together.
-
-    Replicas are known beforehand, as reservations are. Ratios are to bounds on the whole.
-
-    Raises
-    ------
-    UsageError
-        If replicas find no room, or the policy does not take the instance.
-    VerificationError
-        If the whole fails verification, but for deadlines and the horizon.
-    """
-    if instance.preemption is None:
-        raise UsageError(
-            "simulate does not handle services (services) without preemption: jobs give way where "
-            "a replica begins; give the instance preemption"
-        )
-    if (none := impossible(instance)) is not None and not never_complete(instance):
-        raise UsageError(f"{policy}: {none.stopped}: {'; '.join(none.reasons)}")
-    decided = decide_replicas(instance, Limits())
-    if isinstance(decided, str):
-        raise UsageError(f"{policy} is not played: {decided}")
-    found = play(decided.rest)
-    if found.schedule is None or found.report is None:
-        return found
-    schedule = decided.whole(found.schedule, found.report)
-    report = verify(instance, schedule)
-    if wrong := [one.message for one in report.violations if one.constraint not in LATE]:
-        told = "; ".join(wrong[:3])
-        raise VerificationError(f"{policy} made a schedule that fails verification: {told}")
-    proven = {}
-    for name, one in found.proven.items():
-        aim = objective(name)
-        bound = objective_bound(instance, aim)
-        if bound is not None:
-            value = one.value
-            if value is not None:
-                value = exact(value + cost_of_replicas(instance, schedule.services, aim))
-            _, _, assumed = one.assumes.partition(": ")
-            proven[name] = Proven(value, bound.value, f"{bound.name}: {assumed}")
-    return replace(found, instance=instance.name, schedule=schedule, report=report, proven=proven)

@@ -25,7 +25,7 @@ VARIABLE = "_RARMODEL_COMPLETE"
 BUNDLED = [entry["name"] for entry in rarmodel.list_instances()]
 FREE = {
     *("name", "window", "time_zone", "group", "columns", "scheduler", "partition", "named"),
-    *("every", "solver_options", "over", "levels", "now", "gpu_speeds", "changes"),
+    *("every", "solver_options", "over", "levels", "now", "gpu_speeds", "gpu_type", "changes"),
     *("service", "services", "latencies", "accuracies"),
 }
 """Texts that only the user knows."""

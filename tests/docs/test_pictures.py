@@ -14,7 +14,7 @@ from rarmodel.schema import Instance, Schedule
 
 DOCS = Path(__file__).parents[2] / "docs"
 FEATURES = sorted(page.stem for page in (DOCS / "features").glob("*.md"))
-WITHOUT = {"contention-by-duty", "real-networks", "shared-gpus"}
+WITHOUT = {"contention-by-duty", "hybrid-clusters", "real-networks", "shared-gpus", "sweeps"}
 """Pages that compare values, and show no schedule."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ from by_hand import worked
 import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.online.policies.attained import gittins_indices, make_las
+from rarmodel.online.policies.lucid import make_lucid, scores
+from rarmodel.online.policies.muri import make_muri
 from rarmodel.online.policies.replan import make_replan
 from rarmodel.schema import Instance
 
@@ -303,3 +307,126 @@ def test_gavel_cost_prefers_the_cheap_type() -> None:
     assert ends(instance, "gavel-cost") == {"a": 8}
     due = worked([{**jobs[0], "due": 4}], [1, 1], types=["fast", "slow"], restore=0, cluster=prices)
     assert ends(due, "gavel-cost") == {"a": 4}
+
+
+def sharing(*jobs: dict[str, Any], gpus: int = 2, slices: int = 2, **more: Any) -> Instance:
+    """Jobs of one slice that do 10 iterations in a slot alone, on one server unless given."""
+    return worked(
+        [{"slices": 1, "backward_ms": 100.0, **job} for job in jobs],
+        more.pop("servers", [gpus]),
+        cluster={"gpu_slices": slices},
+        **more,
+    )
+
+
+LOUD = {"sensitivity": 1.0, "pressure": 0.0}
+"""Score 2: beside one of pressure 1 it keeps half of its speed."""
+QUIET = {"sensitivity": 0.04, "pressure": 0.25}
+"""Score 0: it keeps 1/1.04."""
+
+
+@pytest.mark.parametrize(
+    ("iterations", "expected"),
+    [
+        # c and b start alone: their scores are 4. c of 5 slots is first, and a joins it: 10 slots
+        # are no more than twice as long. c does 8 in a slot, since it is 1.25 times as slow.
+        (100, {"a": 10, "b": 9, "c": 7}),
+        # 11 slots are more than twice as long as c, so a joins b.
+        (110, {"a": 11, "b": 12, "c": 5}),
+    ],
+)
+def test_lucid_joins_the_first_job_that_both_bear(
+    iterations: int, expected: dict[str, int]
+) -> None:
+    jobs = (
+        {"slots": iterations, **QUIET},
+        {"slots": 90, **LOUD},
+        {"slots": 50, **LOUD},
+    )
+    assert ends(sharing(*jobs), "lucid") == expected
+
+
+def test_lucid_shares_only_while_more_wait_than_there_is_room_for() -> None:
+    jobs = {"slots": 100, **QUIET}, {"slots": 90, **LOUD}, {"slots": 50, **LOUD}
+    assert ends(sharing(*jobs, gpus=3), "lucid") == {"a": 10, "b": 9, "c": 5}
+
+
+def test_lucid_keeps_jobs_apart_whose_scores_are_too_high() -> None:
+    jobs = {"slots": 100, **LOUD}, {"slots": 90, **LOUD}, {"slots": 50, **LOUD}
+    # Nobody would lose anything, since nobody presses; but the scores say so.
+    assert ends(sharing(*jobs), "lucid") == {"a": 15, "b": 9, "c": 5}
+    assert ends(sharing(*jobs), make_lucid(limit=4)) == {"a": 10, "b": 9, "c": 5}
+
+
+def test_lucid_shares_in_one_server_by_two_at_most() -> None:
+    jobs = [{"slots": 40, "gpus": 2, **QUIET, "pressure": 0.0} for _ in range(3)]
+    # a and b are on both GPUs; c waits, though there is a third slice.
+    assert ends(sharing(*jobs, slices=3), "lucid") == {"a": 4, "b": 4, "c": 8}
+    # Over two servers nobody joins a.
+    apart = sharing(*jobs, servers=[1, 1])
+    assert ends(apart, "lucid") == {"a": 4, "b": 8, "c": 12}
+
+
+def test_lucid_scores_are_those_of_its_labels() -> None:
+    assert scores(np.array([0.96, 0.95, 0.94, 0.85, 0.84])).tolist() == [0, 0, 1, 1, 2]
+
+
+def test_muri_matches_those_that_gain_most_in_sum() -> None:
+    """a and b gain nothing together, c and d the most: 2. But both with a and b gain 3.6."""
+    one, other = {"sensitivity": 1.0, "pressure": 1.0}, {"sensitivity": 0.0, "pressure": 0.25}
+    jobs = [{"slots": 40, **one}] * 2 + [{"slots": 40, **other}] * 2
+    assert ends(sharing(*jobs, restore=0), "muri") == {"a": 5, "b": 5, "c": 4, "d": 4}
+
+
+def test_muri_makes_groups_no_larger_than_the_cluster_needs() -> None:
+    # Three quiet jobs: on one GPU all of them are together, on three nobody is.
+    jobs = [{"slots": 40, "sensitivity": 0.25, "pressure": 0.5}] * 3
+    # 1.25 times as slow: 8 in a slot.
+    assert ends(sharing(*jobs, gpus=1, slices=3, restore=0), "muri") == {"a": 5, "b": 5, "c": 5}
+    assert ends(sharing(*jobs, gpus=3, slices=3, restore=0), "muri") == {"a": 4, "b": 4, "c": 4}
+    pairs = ends(sharing(*jobs, gpus=1, slices=3, restore=0), make_muri(most=2))
+    assert sorted(pairs.values()) == [5, 5, 9]
+
+
+def test_muri_stops_a_job_for_one_with_less_left() -> None:
+    jobs = {"slots": 100, "slices": None}, {"slots": 20, "release": 1}
+    # At 1 a has 90 left, and b needs 2 slots.
+    assert ends(sharing(*jobs, gpus=1, restore=0), "muri") == {"a": 12, "b": 3}
+
+
+def test_muri_without_preemption_joins_a_running_job() -> None:
+    quiet = {"slots": 40, "sensitivity": 0.0}
+    jobs = quiet, {**quiet, "release": 1}, {**quiet, "release": 2}
+    # b joins a at 1; c joins b when a is complete.
+    assert ends(sharing(*jobs, gpus=1), "muri") == {"a": 4, "b": 5, "c": 8}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_muri_s_pairs_are_the_best_of_all(seed: int) -> None:
+    """Six jobs on three GPUs: the pairs that run at slot 0 beside all fifteen ways to pair them."""
+    random = Random(seed)
+    losses = [(random.uniform(0, 0.7), random.uniform(0, 0.7)) for _ in range(6)]
+    jobs = [
+        {"slots": 90_000, "backward_ms": 1.0, "sensitivity": own, "pressure": on_others}
+        for own, on_others in losses
+    ]
+    found = rarmodel.simulate(sharing(*jobs, gpus=3, restore=0), "muri")
+    assert found.schedule is not None
+    at: dict[int, list[int]] = {}
+    for j, one in enumerate(found.schedule.assignments):
+        assert one.start == 0
+        at.setdefault(one.gpus["s0"][0], []).append(j)
+
+    def gain(pairs: Iterable[Sequence[int]]) -> float:
+        both = [(pair, pair[::-1]) for pair in pairs]
+        return sum(1 / (1 + losses[j][0] * losses[i][1]) for pair in both for j, i in pair)
+
+    def pairings(some: Sequence[int]) -> Iterator[list[Sequence[int]]]:
+        if not some:
+            yield []
+        for other in some[1:]:
+            rest = [j for j in some[1:] if j != other]
+            yield from ([(some[0], other), *more] for more in pairings(rest))
+
+    # The policy reads whole iterations: a thousandth of each speed at most.
+    assert gain(at.values()) == pytest.approx(max(map(gain, pairings(range(6)))), abs=0.006)

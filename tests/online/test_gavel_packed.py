@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import rarmodel
 from rarmodel.errors import UsageError
 from rarmodel.files import parse_instance
-from rarmodel.online.gavel_pairs import Pair, packed_shares
+from rarmodel.online.gavel_pairs import Pair, iterations_of, packed_shares, packed_worth
 from rarmodel.online.gavel_programs import Demand, Gavel
 from rarmodel.schema import Instance
 
@@ -33,44 +33,77 @@ def drawn(random: Random, jobs: int, types: int) -> tuple[Any, Any, Any, Any, li
     return speed.astype(float), gpus, need, there, pairs
 
 
-@pytest.mark.parametrize("seed", first(4, range(30)))
-def test_level_is_that_of_scipy(seed: int) -> None:
-    """The program as dense matrices, with a variable for each combination of jobs on each type."""
-    random = Random(seed)
-    jobs, types = random.randint(1, 5), random.randint(1, 3)
-    speed, gpus, need, there, pairs = drawn(random, jobs, types)
-    able = speed.max(axis=1) > 0
+class Dense(NamedTuple):
+    """A program as dense matrices, with a column for each combination of jobs on each type."""
+
+    time: Any
+    room: Any
+    work: Any
+    bounds: list[tuple[float, float]]
+    kind: list[int]
+
+
+def dense(speed: Any, gpus: Any, pairs: list[Pair]) -> Dense:
+    jobs, types = speed.shape
     combinations = [({j: speed[j]}, gpus[j]) for j in range(jobs)]
     combinations += [
         ({one.first: one.speed[0], one.second: one.speed[1]}, gpus[one.first]) for one in pairs
     ]
     columns = [(c, r) for c in range(len(combinations)) for r in range(types)]
-    time, room = np.zeros((jobs, len(columns) + 1)), np.zeros((types, len(columns) + 1))
-    work = np.zeros((jobs, len(columns) + 1))
-    bounds: list[tuple[float, float | None]] = []
+    time, room = np.zeros((jobs, len(columns))), np.zeros((types, len(columns)))
+    work = np.zeros((jobs, len(columns)))
+    bounds = []
     for at, (c, r) in enumerate(columns):
         members, size = combinations[c]
         room[r, at] = size
         for j, own in members.items():
-            time[j, at], work[j, at] = 1.0, -own[r]
-        runs = all(own[r] > 0 for own in members.values())
-        bounds.append((0, 1 if runs else 0))
-    work[:, -1] = np.where(able, need, 0.0)
-    matrix = np.concatenate([time, room, work])
+            time[j, at], work[j, at] = 1.0, own[r]
+        bounds.append((0.0, 1.0 if all(own[r] > 0 for own in members.values()) else 0.0))
+    return Dense(time, room, work, bounds, [r for _, r in columns])
+
+
+@pytest.mark.parametrize("seed", first(4, range(30)))
+def test_level_is_that_of_scipy(seed: int) -> None:
+    random = Random(seed)
+    jobs, types = random.randint(1, 5), random.randint(1, 3)
+    speed, gpus, need, there, pairs = drawn(random, jobs, types)
+    able = speed.max(axis=1) > 0
+    program = dense(speed, gpus, pairs)
+    matrix = np.concatenate([program.time, program.room, -program.work])
+    level = np.concatenate([np.zeros(jobs + types), np.where(able, need, 0.0)])[:, None]
     limits = np.concatenate([np.ones(jobs), there, np.zeros(jobs)])
-    cost = np.zeros(len(columns) + 1)
+    cost = np.zeros(len(program.bounds) + 1)
     cost[-1] = -1
-    expected = linprog(cost, matrix, limits, bounds=[*bounds, (0, None)])
+    bounds = [*program.bounds, (0, None)]
+    expected = linprog(cost, np.concatenate([matrix, level], axis=1), limits, bounds=bounds)
     found = packed_shares(speed, gpus, need, there, pairs)
     if found is None:
         assert not able.any()
         return
     assert found.level == pytest.approx(-expected.fun)
-    together = np.zeros(jobs)
-    for pair, parts in zip(pairs, found.together, strict=True):
-        together[[pair.first, pair.second]] += (pair.speed * parts).sum(axis=1)
-    done = (speed * found.alone).sum(axis=1) + together
+    done = iterations_of(found, speed, pairs)
     assert (done[able] >= found.level * need[able] - 1e-6).all()
+
+
+@pytest.mark.parametrize("seed", first(6, range(30)))
+def test_worth_is_that_of_scipy(seed: int) -> None:
+    random = Random(seed)
+    jobs, types = random.randint(1, 5), random.randint(1, 3)
+    speed, gpus, need, there, pairs = drawn(random, jobs, types)
+    price = np.array([random.choice([0.5, 1, 4]) for _ in range(types)])
+    best = np.maximum(speed.max(axis=1), 1e-12)
+    needed = np.where(speed.max(axis=1) > 0, need * random.choice([0, 0.1, 1]), 0.0)
+    program = dense(speed, gpus, pairs)
+    worth = (program.work / best[:, None]).sum(axis=0) / price[program.kind]
+    matrix = np.concatenate([program.time, program.room, -program.work])
+    limits = np.concatenate([np.ones(jobs), there, -needed])
+    expected = linprog(-worth, matrix, limits, bounds=program.bounds)
+    found = packed_worth(speed, gpus, needed, there, price, pairs)
+    assert (found is not None) == (expected.status == 0)
+    if found is not None:
+        parts = np.concatenate([found.alone.ravel(), found.together.ravel()])
+        assert worth @ parts == pytest.approx(-expected.fun)
+        assert (matrix @ parts <= limits + 1e-6).all()
 
 
 @pytest.mark.parametrize("seed", first(3, range(20)))
@@ -140,3 +173,43 @@ def test_slices_and_memory_decide_who_can_be_a_pair() -> None:
 def test_without_slices_it_is_refused() -> None:
     with pytest.raises(UsageError, match="lets jobs share GPUs, and no job takes slices"):
         rarmodel.simulate("two-servers", "gavel-max-min-packed")
+
+
+@pytest.mark.parametrize(("slowdown", "makespan"), [(1.25, 50), (2.5, 80)])
+def test_fairness_shares_where_both_gain(slowdown: float, makespan: int) -> None:
+    """Two jobs of 40 slots on one GPU: beside each other 1.25 times as long, or by turns."""
+    instance = shared("a", "a", gpus=1, pairs={("a", "a"): slowdown})
+    found = rarmodel.simulate(instance, "gavel-fairness-packed", round_slots=10)
+    assert found.verified
+    assert found.metrics.makespan == makespan
+
+
+def test_fairness_gives_the_pair_to_those_that_it_serves_best() -> None:
+    """One GPU: a and b lose nothing beside each other, and would lose much beside c.
+
+    All three have the same time alone on a third, so all ratios are least if the pair has half of
+    the time, and c the other half: by turns of ten slots, in which the pair begins.
+    """
+    losses = {("a", "b"): 1.0, ("b", "a"): 1.0}
+    losses |= {(one, "c"): 4.0 for one in "ab"} | {("c", one): 4.0 for one in "ab"}
+    instance = shared("a", "b", "c", gpus=1, pairs=losses)
+    found = rarmodel.simulate(instance, "gavel-fairness-packed", round_slots=10)
+    assert found.report is not None
+    assert found.report.completion == {"j0": 70, "j1": 70, "j2": 80}
+
+
+def test_cost_puts_a_pair_on_the_cheap_gpu() -> None:
+    """A pair there is worth 2 · 0.8 / 1, and one job on each type 1 / 1 + 1 / 10."""
+    data = shared("a", "a", gpus=1, pairs={("a", "a"): 1.25}).model_dump(
+        mode="json", exclude_unset=True
+    )
+    data["cluster"]["servers"] = [
+        {"name": "s0", "gpus": 1, "gpu_type": "cheap"},
+        {"name": "s1", "gpus": 1, "gpu_type": "dear"},
+    ]
+    data["cluster"]["prices_per_gpu_hour"] = {"cheap": 1.0, "dear": 10.0}
+    found = rarmodel.simulate(parse_instance(data), "gavel-cost-packed", round_slots=10)
+    assert found.verified
+    assert found.schedule is not None
+    assert {server for one in found.schedule.assignments for server in one.gpus} == {"s0"}
+    assert found.metrics.makespan == 50

@@ -22,6 +22,7 @@ from rarmodel.files import parse_instance
 from rarmodel.model.features import ALL, RESERVATIONS, SHARED_GPUS
 from rarmodel.online.play import play
 from rarmodel.online.policy import Decision, Policy
+from rarmodel.online.state import State
 from rarmodel.online.verified_play import LATE, schedule_of, unsuitable
 from rarmodel.schema import Instance
 from rarmodel.verifier import verify
@@ -199,3 +200,36 @@ def test_a_displaced_job_that_stays_after_all_is_seen_by_those_after_it(seed: in
     schedule = schedule_of(instance, found.jobs, found.stays, "policy")
     broken = [one.constraint for one in verify(instance, schedule).violations]
     assert set(broken) <= LATE
+
+
+def test_a_state_says_who_is_together_and_how_much_jobs_keep() -> None:
+    """Three quiet jobs on a GPU of four slices, and a fourth that waits for whole GPUs."""
+    jobs = (
+        worker("a", kind="k", sensitivity=9),
+        worker("b", sensitivity=0.25, pressure=0.5),
+        worker("c", kind="l", sensitivity=0.25, pressure=0.5),
+        worker("d", slices=None, release=1),
+    )
+    measured = [
+        {"kind": "k", "beside": "k", "slowdown": 2.0},
+        {"kind": "k", "beside": "l", "slowdown": 1.25},
+        {"kind": "l", "beside": "k", "slowdown": 1.0},
+    ]
+    seen = []
+
+    def decide(state: State) -> Decision:
+        if len(state) >= 3:
+            kept = [round(one, 3) for one in state.kept_beside.tolist()]
+            beside = [state.speeds_beside(1)[None], state.speeds_beside(1, 0, 2)[None]]
+            seen.append((kept, beside, state.mates))
+        return Decision(together=[[0, 1, 2]] if len(state) >= 3 else None)
+
+    found = rarmodel.simulate(
+        on_one_gpu(*jobs, slices=4, colocation=measured), Policy("own", decide, handles=ALL)
+    )
+    assert found.verified
+    # b loses 0.25 by a, whose pressure is 1, and 0.125 by c: 10/1.375 = 7.3 iterations.
+    assert seen[0] == ([0.65, 0.8, 1.0], [10, 7], (frozenset(),) * 3)
+    kept, _, mates = seen[1]
+    assert kept == [0.65, 0.8, 1.0, 0.5]
+    assert mates == (frozenset({1, 2}), frozenset({0, 2}), frozenset({0, 1}), frozenset())

@@ -20,7 +20,7 @@ KEYS = [
     *("lost_iterations", "lost_slots", "late_jobs"),
     *("total_tardiness", "max_stretch", "finish_time_fairness", "seconds", "decisions"),
     *("bounds", "bounds_assume", "ratios"),
-    *("stopped", "unfinished", "causes", "notes", "tenants", "priorities"),
+    *("stopped", "unfinished", "causes", "notes", "tenants", "priorities", "services"),
 ]
 
 

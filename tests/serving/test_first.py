@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -157,32 +156,6 @@ def test_a_start_keeps_its_replicas_and_no_answer_is_worse() -> None:
         assert result.makespan <= (verify(instance, start).makespan or 0)
         kept = [(one.variant, one.start, one.end) for one in result.schedule.services]
         assert kept == [(one.variant, one.start, one.end) for one in start.services]
-
-
-@pytest.mark.parametrize("policy", ["fifo-backfill", "srtf"])
-def test_simulations_give_way_where_a_replica_begins(policy: str) -> None:
-    asked = service("chat", demand(1, 10, 200.0))
-    data = {
-        **instance_data(job_data("a", 2, 20), job_data("b", 2, 30)),
-        "services": [asked],
-        "preemption": {"restore_seconds": 1.0},
-    }
-    found = rarmodel.simulate(data, policy)
-    assert found.verified
-    assert found.schedule is not None
-    assert len(found.schedule.services) == 4
-    assert found.preemptions == 2
-    assert found.proven["cost"].value is not None
-    assert found.report is not None
-    instance = parse_instance({**data, "objective": "cost"})
-    report = verify(instance, found.schedule)
-    assert report.objective == {"cost": found.proven["cost"].value}
-    assert found.proven["cost"].bound >= Fraction(4 * 9, 3600)
-
-
-def test_without_preemption_simulate_names_the_field() -> None:
-    with pytest.raises(UsageError, match=r"services \(services\) without preemption"):
-        rarmodel.simulate(with_services(service("chat", demand(0, 1, 1.0))), "fifo")
 
 
 def test_compare_puts_services_into_each_row() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -85,11 +85,51 @@ def _makespan(state: State, known: Known, program: Gavel) -> Floats:
     return _solved(program, known, state.iterations.astype(np.float64))
 
 
+class Reached(NamedTuple):
+    """An allocation for some needs.
+
+    Attributes
+    ----------
+    answer
+        It, as a program gives it.
+    done
+        (jobs) Iterations per slot.
+    level
+        The part of its needs that each job gets at least.
+    """
+
+    answer: Any
+    done: Floats
+    level: float
+
+
 def _fairness(state: State, known: Known, program: Gavel) -> Floats:
+    """The least of the greatest ratios of finish times."""
+
+    def allocated(need: Floats) -> Reached | None:
+        found = program(known.demand(need))
+        if found is None:
+            return None
+        return Reached(found.parts, (found.parts * known.speed).sum(axis=1), found.level)
+
+    found = least_ratio(state, known, allocated)
+    return np.zeros_like(known.speed) if found is None else np.asarray(found.answer, np.float64)
+
+
+def least_ratio(
+    state: State, known: Known, allocated: Callable[[Floats], Reached | None]
+) -> Reached | None:
     """The least of the greatest ratios of finish times, sharing and alone on an n-th.
 
     Alone, a job has been there for as long as what it did takes in its parts of the cluster, which
     change with n, and completes after what is left takes in its present part.
+
+    Parameters
+    ----------
+    state, known
+        The jobs and the cluster.
+    allocated
+        Gives the allocation of the greatest level for needs of the jobs, or None if there is none.
     """
     able = known.speed.max(axis=1) > 0
     left = np.where(able, state.iterations, 0).astype(np.float64)
@@ -101,29 +141,28 @@ def _fairness(state: State, known: Known, program: Gavel) -> Floats:
         shared = elapsed + left / np.maximum(done, 1e-12)
         return float((shared / isolated)[able].max(initial=0.0))
 
-    found = program(known.demand(left / isolated))
-    if found is None:
-        return np.zeros_like(known.speed)
+    best = allocated(left / isolated)
+    if best is None:
+        return None
     # What any solution reaches is an upper bound, and a ratio that cannot be kept a lower one.
-    parts, high = found.parts, ratio((found.parts * known.speed).sum(axis=1))
-    low = ratio(known.speed.max(axis=1))
+    high, low = ratio(best.done), ratio(known.speed.max(axis=1))
     while high > CLOSE * low:
         wanted = (low + high) / 2
         spare = wanted * isolated - elapsed
         found = None
         if (spare[able] > 0).all():
-            found = program(known.demand(left / np.where(able, spare, 1.0)))
+            found = allocated(left / np.where(able, spare, 1.0))
         if found is None:
             low = wanted
             continue
         if found.level < 1 - 1e-9:
             low = wanted
-        reached = ratio((found.parts * known.speed).sum(axis=1))
+        reached = ratio(found.done)
         if reached < high:
-            parts, high = found.parts, reached
+            best, high = found, reached
         elif found.level >= 1 - 1e-9:  # Rounding keeps it from getting better.
             break
-    return parts
+    return best
 
 
 def _isolated(state: State, known: Known) -> Floats:
@@ -141,12 +180,16 @@ def _isolated(state: State, known: Known) -> Floats:
     return np.array([slots + left / now for slots, left, now in alone.values()])
 
 
-def _cost(state: State, known: Known, program: Gavel) -> Floats:
-    """The greatest throughput for the price, with due slots kept where that is possible."""
+def needs_by_due(state: State) -> Floats:
+    """(jobs) Iterations per slot that keep due slots; 0 for jobs that have none to come."""
     slots = (state.due - state.now).astype(np.float64)
     kept = (state.due < NEVER) & (slots > 0)
-    need = np.where(kept, state.iterations / np.maximum(slots, 1.0), 0.0)
-    found = program(known.demand(need))
+    return np.where(kept, state.iterations / np.maximum(slots, 1.0), 0.0)
+
+
+def _cost(state: State, known: Known, program: Gavel) -> Floats:
+    """The greatest throughput for the price, with due slots kept where that is possible."""
+    found = program(known.demand(needs_by_due(state)))
     if found is not None:
         return found.parts
     return _solved(program, known, np.zeros(len(state)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,24 +13,70 @@ from rarmodel.model.features import ALL
 
 from ..policy import Decision, Policy, listed_first
 from ..state import ATTAINED, DURATIONS, State
-from .gavel import ROUND_SECONDS, Free, Known, known_of, proportional
+from .gavel import (
+    ROUND_SECONDS,
+    Free,
+    Known,
+    Reached,
+    known_of,
+    least_ratio,
+    needs_by_due,
+    proportional,
+)
+
+if TYPE_CHECKING:
+    from ..gavel_pairs import Packed, Pair
 
 Floats = npt.NDArray[np.float64]
-Needs = Callable[[State, Known], Floats]
-"""Gives (jobs) the needs; see `rarmodel.online.gavel_programs`."""
+Pack = Callable[[State, Known, "list[Pair]"], "Packed | None"]
+"""Solves a program for pairs that may share; see `rarmodel.online.gavel_pairs`."""
 Shares = dict[tuple[tuple[int, ...], int], float]
 """By numbers of one job or two, and type of GPU: the part of the time."""
 
 
-def _equal_shares(state: State, known: Known) -> Floats:
-    return np.asarray(state.weight * proportional(known) / known.gpus, np.float64)
+def _shares_of(known: Known, pairs: list[Pair], need: Floats) -> Packed | None:
+    from ..gavel_pairs import packed_shares  # noqa: PLC0415 - loads HiGHS
+
+    return packed_shares(known.speed, known.gpus, need, known.there, pairs)
 
 
-def _iterations(state: State, _: Known) -> Floats:
-    return state.iterations.astype(np.float64)
+def _max_min(state: State, known: Known, pairs: list[Pair]) -> Packed | None:
+    """The greatest least share, by weight."""
+    need = np.asarray(state.weight * proportional(known) / known.gpus, np.float64)
+    return _shares_of(known, pairs, need)
 
 
-def make_packed(name: str, needs: Needs, description: str, *, durations: bool) -> Policy:
+def _makespan(state: State, known: Known, pairs: list[Pair]) -> Packed | None:
+    """The least time until the last of the known jobs completes."""
+    return _shares_of(known, pairs, state.iterations.astype(np.float64))
+
+
+def _fairness(state: State, known: Known, pairs: list[Pair]) -> Packed | None:
+    """The least of the greatest ratios of finish times; alone on an n-th a job shares nothing."""
+    from ..gavel_pairs import iterations_of  # noqa: PLC0415 - loads HiGHS
+
+    def allocated(need: Floats) -> Reached | None:
+        found = _shares_of(known, pairs, need)
+        if found is None:
+            return None
+        return Reached(found, iterations_of(found, known.speed, pairs), found.level)
+
+    best = least_ratio(state, known, allocated)
+    packed: Packed | None = None if best is None else best.answer
+    return packed
+
+
+def _cost(state: State, known: Known, pairs: list[Pair]) -> Packed | None:
+    """The greatest throughput for the price, with due slots kept where that is possible."""
+    from ..gavel_pairs import packed_worth  # noqa: PLC0415 - loads HiGHS
+
+    def packed(need: Floats) -> Packed | None:
+        return packed_worth(known.speed, known.gpus, need, known.there, known.price, pairs)
+
+    return packed(needs_by_due(state)) or packed(np.zeros(len(state)))
+
+
+def make_packed(name: str, pack: Pack, description: str, *, durations: bool) -> Policy:
     """A policy by Gavel's program with pairs; see `rarmodel.online.gavel_pairs`.
 
     The program is solved when the set of jobs changes. At each decision single jobs and pairs are
@@ -41,7 +88,7 @@ def make_packed(name: str, needs: Needs, description: str, *, durations: bool) -
     """
     return Policy(
         name,
-        partial(_by_pairs, needs),
+        partial(_by_pairs, pack),
         description,
         DURATIONS if durations else ATTAINED,
         interrupts=True,
@@ -51,7 +98,7 @@ def make_packed(name: str, needs: Needs, description: str, *, durations: bool) -
     )
 
 
-def _by_pairs(needs: Needs, state: State) -> Decision:
+def _by_pairs(pack: Pack, state: State) -> Decision:
     memory, known = state.memory, known_of(state)
     numbers = tuple(state.number.tolist())
     had: Shares = memory.setdefault("had", {})
@@ -60,15 +107,15 @@ def _by_pairs(needs: Needs, state: State) -> Decision:
         if running.issuperset(one[0]):
             had[one] = had.get(one, 0.0) + state.now - memory["then"]
     if memory.get("numbers") != numbers:
-        memory["numbers"], memory["shares"] = numbers, _shares(state, known, needs)
+        memory["numbers"], memory["shares"] = numbers, _shares(state, known, pack)
     return _round(state, known, memory["shares"])
 
 
-def _shares(state: State, known: Known, needs: Needs) -> Shares:
-    from ..gavel_pairs import Pair, packed_shares  # noqa: PLC0415 - loads HiGHS
+def _shares(state: State, known: Known, pack: Pack) -> Shares:
+    from ..gavel_pairs import Pair  # noqa: PLC0415 - loads HiGHS
 
     pairs = [Pair(*one) for one in _pairs(state, known)]
-    found = packed_shares(known.speed, known.gpus, needs(state, known), known.there, pairs)
+    found = pack(state, known, pairs)
     if found is None:
         return {}
     numbers = state.number.tolist()
@@ -132,13 +179,25 @@ def _round(state: State, known: Known, shares: Shares) -> Decision:
 
 MAX_MIN_PACKED = make_packed(
     "gavel-max-min-packed",
-    _equal_shares,
+    _max_min,
     "Gavel with pairs on the same GPUs: the greatest least share of the cluster, by weight",
     durations=False,
 )
 MAKESPAN_PACKED = make_packed(
     "gavel-makespan-packed",
-    _iterations,
+    _makespan,
     "Gavel with pairs on the same GPUs: the least time until the last known job completes",
+    durations=True,
+)
+FAIRNESS_PACKED = make_packed(
+    "gavel-fairness-packed",
+    _fairness,
+    "Gavel with pairs on the same GPUs: the least of the greatest ratios of finish times",
+    durations=True,
+)
+COST_PACKED = make_packed(
+    "gavel-cost-packed",
+    _cost,
+    "Gavel with pairs on the same GPUs: the greatest throughput for its price, with due slots",
     durations=True,
 )

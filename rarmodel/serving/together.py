@@ -43,18 +43,21 @@ def solve_together(
     one = first(replace(limits, time_limit=share))
     if one.status in {"optimal", "infeasible"} or one.stopped == INTERRUPTED:
         return one
-    two = both(limits.since(begun), one.schedule)
-    goals = tuple(map(_greater, one.objective, two.objective))
-    bound = LowerBound(two.lower_bound or 0, two.bound_name or "")
-    schedule = two.schedule
-    if schedule is not None and goals != two.objective:
-        aims = [proven_aim(goal, goal.proved_by or bound.name) for goal in goals]
-        known = max(bound, best_bound(instance), key=lambda one: one.slots)
+    found = both(limits.since(begun), one.schedule)
+    goals = tuple(map(_greater, one.objective, found.objective))
+    schedule = found.schedule
+    if schedule is not None and goals != found.objective:
+        known = best_bound(instance)
+        if found.lower_bound is not None and found.bound_name is not None:
+            known = max(
+                known, LowerBound(found.lower_bound, found.bound_name), key=lambda one: one.slots
+            )
+        aims = [proven_aim(goal, goal.proved_by or known.name) for goal in goals]
         schedule = with_bound(schedule, instance, known, aims, [goal.value for goal in goals])
-    status = status_of(goals, found=schedule is not None, infeasible=two.status == "infeasible")
-    by = two.schedule_by
+    status = status_of(goals, found=schedule is not None, infeasible=found.status == "infeasible")
+    by = found.schedule_by
     return replace(
-        two,
+        found,
         status=status,
         schedule=schedule,
         objective=goals,

@@ -195,7 +195,7 @@ def test_commands_work_on_wide_instances(
 def test_a_model_of_jobs_and_services_is_refused_where_replicas_come_first(
     invoke: Invoke, asked: Asked
 ) -> None:
-    both = [one.replace("time-indexed", "time-indexed-compact") for one in HANDLING["formulate"]]
+    both = ["formulate", "I", "--formulation", "time-indexed-compact", "--output", "model.lp"]
     outcome = invoke(*asked(wide(SERVICES.name), both))
     assert outcome.code == 2
     (line,) = outcome.lines

@@ -26,6 +26,7 @@ from rarmodel.model.objectives import Objective, Term, Value, exact, objectives_
 from .component import Component
 from .composition import OBJECTIVE
 from .outcome import ScheduleOutcome
+from .replicas_beside_jobs import price_of_replicas
 from .ring_links import most_links, weight_of_links
 from .scope import Scope
 from .values import Values, over
@@ -91,6 +92,7 @@ def aim_of(scope: Scope, place: int) -> Aim:
     one = objectives_of(instance)[place]
     if not one.of_completions:
         numbers = [*_prices(scope, one).values(), *one.link_weights_of(instance)]
+        numbers += price_of_replicas(scope, one).values()
         return Aim(one, {}, 0, _unit(numbers))
     terms = dict(zip(scope.jobs, one.terms(instance), strict=True))
     counting = {j: term for j, term in terms.items() if term is not None}
@@ -130,10 +132,11 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     term_j = term_j(e) + Σ_{t ≥ e} (term_j(t+1) − term_j(t))·(1 − ended_jt)     e the first end
     greatest = Σ_i (1 − within_i)      within_i ≤ within_(i+1)
     within_i ≤ ended_jt                t the last slot with term_j(t) ≤ v_i
-    cost = Σ_jst price_s·part_js·held_jst
+    cost = Σ_jst price_s·part_js·held_jst + Σ_ct price_c·up_ct
     ```
 
-    with part_js the part of a GPU that a worker of job j holds on server s: 1 without slices.
+    with part_js the part of a GPU that a worker of job j holds on server s: 1 without slices; and
+    price_c what replicas of kind c cost for a slot, where services are decided with the jobs.
 
     `weight_of_links` says what links count.
     """
@@ -142,7 +145,11 @@ def steps_of(m: Any, scope: Scope, place: int, aim: Aim) -> Any:
     if aim.objective.prices is not None:
         prices = _prices(scope, aim.objective)
         steps = {key: int(price / aim.unit) for key, price in prices.items()}
-        return sum(
+        of_replicas = price_of_replicas(scope, aim.objective)
+        rest = sum(
+            int(of_replicas[i[:3]] / aim.unit) * m.up[i] for i in (m.up if of_replicas else ())
+        )
+        return rest + sum(
             steps[j, s] * m.held[j, s, t]
             for s in scope.servers
             for j in scope.jobs

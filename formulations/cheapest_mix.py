@@ -17,7 +17,7 @@ slots. Data: the rate μ_c of a replica, its GPUs w_c, its price p_c for a slot,
 Expressions for your own constraints and objectives:
 
 ======================= ============================================================================
-`held[c,k]`             replicas that hold GPUs: those that are ready, and those that start up
+`up[c,k]`               replicas that hold GPUs: those that are ready, and those that start up
 `price`                 what all of them cost
 ======================= ============================================================================
 
@@ -29,6 +29,7 @@ need be.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyomo.environ as pyo
@@ -50,40 +51,45 @@ MOST_TERMS = 2_000_000
 """Most terms of a model."""
 
 
-def replicas(m: Any, scope: Scope) -> None:
+Numbers = Callable[[Scope], Mix]
+"""The kinds of replicas and the pieces of time: `mix_of`, or `slots_of` beside jobs."""
+
+
+def replicas(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     """How many replicas of each kind are ready in each piece.
 
     ```
     ready_ck ∈ {0, …, as many as are of use}
     ```
     """
-    mix = mix_of(scope)
+    mix = numbers(scope)
     if not mix.spans:
         raise UsageError("cheapest-mix: no service asks for anything (services)")
     indices = [(*c, k) for c in mix.kinds for k in range(len(mix.pieces)) if mix.asked(c, k)]
+    most = {c: mix.most(c) for c in mix.kinds}
     m.ready = pyo.Var(
-        indices, domain=pyo.NonNegativeIntegers, bounds=lambda m, *i: (0, mix.most(i[:3]))
+        indices, domain=pyo.NonNegativeIntegers, bounds=lambda m, *i: (0, most[i[:3]])
     )
 
 
-def starts(m: Any, scope: Scope) -> None:
+def starts(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     """A replica that was not ready before has started up: it held its GPUs for σ_c slots.
 
     ```
     ready_ck ≤ ready_c,k−1 + begun_ck
-    held_ck = ready_ck + Σ_k' begun_ck'    over k' > k whose start-up begins before the end of k
+    up_ck = ready_ck + Σ_k' begun_ck'    over k' > k whose start-up begins before the end of k
     ```
 
     One whose start-up would begin before slot 0 is up from slot 0 on. In the first piece replicas
     were up before.
     """
-    mix = mix_of(scope)
+    mix = numbers(scope)
     pieces = range(len(mix.pieces))
     rises = [(*c, k) for c, kind in mix.kinds.items() if kind.startup for k in pieces[1:]]
     m.begun = pyo.Var(
         [i for i in rises if i in m.ready],
         domain=pyo.NonNegativeIntegers,
-        bounds=lambda m, *i: (0, mix.most(i[:3])),
+        bounds=lambda m, *i: (0, m.ready[i].ub),
     )
 
     def follow(m: Any, *i: Any) -> Any:
@@ -94,7 +100,7 @@ def starts(m: Any, scope: Scope) -> None:
 
     m.follow = pyo.Constraint(list(m.begun), rule=follow)
 
-    def held(m: Any, *i: Any) -> Any:
+    def up(m: Any, *i: Any) -> Any:
         *c, k = i
         key, end = i[:3], mix.pieces[k].end
         coming = []
@@ -106,17 +112,17 @@ def starts(m: Any, scope: Scope) -> None:
         ready = m.ready[i] if i in m.ready else 0  # noqa: SIM401 - a variable has no `get`
         return sum(coming, start=ready)
 
-    m.held = pyo.Expression([(*c, k) for c in mix.kinds for k in pieces], rule=held)
+    m.up = pyo.Expression([(*c, k) for c in mix.kinds for k in pieces], rule=up)
 
 
-def demand(m: Any, scope: Scope) -> None:
+def demand(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     """In each piece replicas reach the demand of each service.
 
     ```
     Σ_c (μ_c/R_k)·ready_ck ≥ 1
     ```
     """
-    mix, margin = mix_of(scope), float(scope.read("margin", 0.0))
+    mix, margin = numbers(scope), float(scope.read("margin", 0.0))
 
     def rule(m: Any, name: str, k: int) -> Any:
         asked = mix.pieces[k].rates[name]
@@ -126,7 +132,7 @@ def demand(m: Any, scope: Scope) -> None:
     m.demand = pyo.Constraint(_asking(mix), rule=rule)
 
 
-def accuracy(m: Any, scope: Scope) -> None:
+def accuracy(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     """In each piece the mean accuracy is enough, with rates filled from the most accurate on.
 
     For each accuracy y_u of a variant that is below what is asked for, y:
@@ -138,7 +144,7 @@ def accuracy(m: Any, scope: Scope) -> None:
     which is the dual of the linear program that fills the rates; see `bounds.cheapest_replicas`.
     Both sides are divided by y − y_u.
     """
-    mix, margin = mix_of(scope), float(scope.read("margin", 0.0))
+    mix, margin = numbers(scope), float(scope.read("margin", 0.0))
     services = {service.name: service for service in scope.instance.services}
     m.accuracy = pyo.ConstraintList()
     for name, k in _asking(mix):
@@ -160,8 +166,8 @@ def room(m: Any, scope: Scope) -> None:
     """Replicas fit the servers: those of each size w and more into what is left of groups.
 
     ```
-    Σ_c ⌊w_c/w⌋·held_ck ≤ Σ_s ⌊left_sk/w⌋      over the kinds that use only some of these servers
-    shared_ck ≥ held_ck / (replicas on a GPU)   and it counts as w = 1
+    Σ_c ⌊w_c/w⌋·up_ck ≤ Σ_s ⌊left_sk/w⌋      over the kinds that use only some of these servers
+    shared_ck ≥ up_ck / (replicas on a GPU)   and it counts as w = 1
     ```
 
     Where sizes divide one another, the replicas of each piece fit exactly then: pack the large ones
@@ -176,7 +182,7 @@ def room(m: Any, scope: Scope) -> None:
         bounds=lambda m, *i: (0, -(-mix.most(i[:3]) // mix.kinds[i[:3]].on_gpu)),
     )
     m.share = pyo.Constraint(
-        sliced, rule=lambda m, *i: mix.kinds[i[:3]].on_gpu * m.shared[i] >= m.held[i]
+        sliced, rule=lambda m, *i: mix.kinds[i[:3]].on_gpu * m.shared[i] >= m.up[i]
     )
     m.room = pyo.ConstraintList()
     families = {kind.servers for kind in mix.kinds.values()}
@@ -187,7 +193,7 @@ def room(m: Any, scope: Scope) -> None:
         for size in sorted(sizes):
             for k in pieces:
                 taken = [
-                    m.shared[(*c, k)] if kind.on_gpu else int(kind.gpus) // size * m.held[(*c, k)]
+                    m.shared[(*c, k)] if kind.on_gpu else int(kind.gpus) // size * m.up[(*c, k)]
                     for c, kind in inside.items()
                     if (size == 1 if kind.on_gpu else kind.gpus >= size)
                 ]
@@ -199,7 +205,7 @@ def quotas(m: Any, scope: Scope) -> None:
     """Replicas of a tenant, and of those below it, hold no more than the cap leaves.
 
     ```
-    Σ_c w_c·held_ck ≤ cap − GPUs of jobs that run at slot 0
+    Σ_c w_c·up_ck ≤ cap − GPUs of jobs that run at slot 0
     ```
     """
     mix = mix_of(scope)
@@ -207,7 +213,7 @@ def quotas(m: Any, scope: Scope) -> None:
     for most, below in mix.caps.values():
         for k in range(len(mix.pieces)):
             held = [
-                float(kind.gpus) * m.held[(*c, k)]
+                float(kind.gpus) * m.up[(*c, k)]
                 for c, kind in mix.kinds.items()
                 if kind.service.name in below
             ]
@@ -234,7 +240,7 @@ def cost(m: Any, scope: Scope) -> None:
 
 
 REPLICAS = Component("replicas", replicas, gives=("ready",))
-STARTS = Component("starts", starts, needs=("ready",), gives=("begun", "held"))
+STARTS = Component("starts", starts, needs=("ready",), gives=("begun", "up"))
 DEMAND = Component("demand", demand, needs=("ready",))
 ACCURACY = Component(
     "accuracy",
@@ -242,8 +248,8 @@ ACCURACY = Component(
     needs=("ready",),
     when=lambda scope: any(one.min_accuracy is not None for one in scope.instance.services),
 )
-ROOM = Component("room", room, needs=("held",), gives=("shared",))
-QUOTAS = Component("quotas", quotas, needs=("held",), when=lambda scope: bool(mix_of(scope).caps))
+ROOM = Component("room", room, needs=("up",), gives=("shared",))
+QUOTAS = Component("quotas", quotas, needs=("up",), when=lambda scope: bool(mix_of(scope).caps))
 PRICE = Component(OBJECTIVE, cost, needs=("ready", "begun"), gives=("price",))
 
 

@@ -126,15 +126,37 @@ def mix_of(scope: Scope) -> Mix:
     return numbers_of(scope.instance)
 
 
+@once_per_scope
+def slots_of(scope: Scope) -> Mix:
+    """The same by single servers and slots: jobs beside them begin and end in any slot."""
+    instance = scope.instance
+    names = [server.name for server in instance.cluster.servers]
+    kinds = {
+        (service, variant, names[s]): kind._replace(servers=(s,))
+        for (service, variant, _), kind in _kinds(instance).items()
+        for s in kind.servers
+    }
+    pieces = tuple(
+        piece._replace(start=t, end=t + 1)
+        for piece in _pieces(instance)
+        for t in range(piece.start, piece.end)
+    )
+    return Mix(kinds, pieces, _caps(instance), _spans(pieces))
+
+
 def numbers_of(instance: Instance) -> Mix:
-    """The same of an instance."""
+    """The numbers of an instance."""
     pieces = _pieces(instance)
+    return Mix(_kinds(instance), pieces, _caps(instance), _spans(pieces))
+
+
+def _spans(pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
     spans: dict[str, tuple[int, int]] = {}
     for k, piece in enumerate(pieces):
         for name, rate in piece.rates.items():
             if rate:
                 spans[name] = spans.get(name, (k, k))[0], k
-    return Mix(_kinds(instance), pieces, _caps(instance), spans)
+    return spans
 
 
 def _kinds(instance: Instance) -> dict[Key, Kind]:

@@ -69,6 +69,8 @@ class ScheduleOutcome:
         By job: workers by server in its first segment, if above 0, in the order of servers.
     segments
         By job: its segments, one after another.
+    replicas
+        The replicas of services.
     latest
         The latest completion.
     """
@@ -111,6 +113,7 @@ class ScheduleOutcome:
             if completed is not None:
                 self.end[j] = completed
         self.workers = {j: segments[0].workers for j, segments in self.segments.items()}
+        self.replicas = schedule.services
         self.latest = max(self.end.values())
 
     def _goes_on(self, job: Job, segment: Held) -> bool:

@@ -146,7 +146,7 @@ def are_all_anywhere(scope: Scope) -> bool:
     few = objectives_of(scope.instance)[: scope.stage + 1]
     return (
         len(_free(scope)) == len(scope.jobs)
-        and not scope.instance.cluster.reservations
+        and not (scope.instance.cluster.reservations or scope.instance.services)
         and all(one.prices is None for one in few)
         and all(allowed == every for allowed in allowed_servers(scope.instance))
     )

@@ -13,18 +13,43 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 
+class PlannedReplica(NamedTuple):
+    """A replica of a service in a plan.
+
+    Attributes
+    ----------
+    service, variant
+        What it runs, by names.
+    server
+        Index of its server.
+    gpus
+        How many GPUs it holds there.
+    start, end
+        The slots.
+    """
+
+    service: str
+    variant: str
+    server: int
+    gpus: int
+    start: int
+    end: int
+
+
 class Plan(NamedTuple):
     """A solution of a model: start slot, and workers on each server (by index), job by job.
 
     If it matters which GPUs of a server a job holds, `gpus` has their indices, by server index;
     otherwise rarmodel numbers them afterwards. If jobs may be interrupted, `stays` has what each of
-    them holds and when, one after another; `starts` and `workers` are those of the first.
+    them holds and when, one after another; `starts` and `workers` are those of the first. Where
+    services are decided with the jobs, `replicas` has theirs.
     """
 
     starts: tuple[int, ...]
     workers: tuple[Mapping[int, int], ...]
     gpus: tuple[Mapping[int, tuple[int, ...]], ...] | None = None
     stays: tuple[tuple[Stay, ...], ...] | None = None
+    replicas: tuple[PlannedReplica, ...] = ()
 
 
 def plan_of_starts(model: pyo.ConcreteModel, scope: Scope) -> Plan:

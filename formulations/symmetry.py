@@ -67,6 +67,8 @@ def server_order(scope: Scope) -> ServerOrder:
     workers, the job of the greatest weight first.
     """
     weights: dict[str, int] = {}
+    if scope.instance.services:
+        return ServerOrder((), weights)  # Replicas are exchanged with their servers, too.
     if all(job.running is not None for job in scope.jobs.values()):
         return ServerOrder((), weights)  # They stay where they are.
     equal = _equal_blocks(scope)

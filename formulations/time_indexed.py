@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.model.features import ALL_BUT_PREEMPTION, SHARING
+from rarmodel.model.features import ALL_BUT_PREEMPTION, SERVICES, SHARING
 from rarmodel.model.objectives import objectives_of
 from rarmodel.schema import Schedule
 
@@ -59,6 +59,13 @@ from .gpu_room import ROOM_ON_GPUS
 from .latest import MAKESPAN_BY_SLOTS
 from .placement_classes import are_all_anywhere, number_of_classes, too_many
 from .plan import Plan, is_set, on_idle_servers, plan_of_starts
+from .replicas_beside_jobs import (
+    REPLICAS_BESIDE_JOBS,
+    asks,
+    replicas_of,
+    size_beside,
+    unfit_beside,
+)
 from .scope import Scope
 from .shared_gpus import (
     BESIDE,
@@ -92,6 +99,7 @@ COMPONENTS = (
     CAPACITY,  # where no GPU is shared
     ROOM_ON_GPUS,  # where GPUs are shared
     LIMITS,
+    *REPLICAS_BESIDE_JOBS,  # where there are services
     RINGS_ON_LINKS,  # where rings weigh alike
     BESIDE,  # where GPUs are shared
     SPEED,
@@ -108,7 +116,12 @@ COMPONENTS = (
 
 def _unfit(scope: Scope) -> str | None:
     """Why the model is refused: a job with too many placements, or with too great a speed."""
-    return too_many(scope) or too_many_loads(scope) or too_fast(scope)
+    return (
+        unfit_beside(scope, TIME_INDEXED)
+        or too_many(scope)
+        or too_many_loads(scope)
+        or too_fast(scope)
+    )
 
 
 def _size(scope: Scope) -> int:
@@ -121,6 +134,7 @@ def _size(scope: Scope) -> int:
     rings = most_rings(scope) if rings_are_slowed(scope) else {}
     most = max(rings.values(), default=0)
     terms = 0
+    beside = size_beside(scope) if asks(scope) else 0
     if are_all_anywhere(scope):
         return 12 * len(scope.jobs) * scope.horizon
     for name, (number, servers) in number_of_classes(scope).items():
@@ -129,7 +143,7 @@ def _size(scope: Scope) -> int:
             levels *= servers - 1
         levels = (levels + 1) * len(gpu_loads(scope)[name]) - 1
         terms += 8 + number * (6 + 2 * servers + levels * (1 + servers))
-    return scope.horizon * terms
+    return scope.horizon * terms + beside
 
 
 def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
@@ -137,6 +151,7 @@ def _plan(model: pyo.ConcreteModel, scope: Scope) -> Plan:
     m: Any = model
     if not are_all_anywhere(scope):
         plan = plan_of_starts(model, scope)
+        plan = plan._replace(replicas=replicas_of(m, scope))
         return plan._replace(gpus=_gpus(m, scope)) if shares(scope) else plan
     slots = range(scope.horizon)
     starts = [next((t for t in slots if is_set(m.started[j, t])), -1) for j in scope.jobs]
@@ -177,5 +192,5 @@ TIME_INDEXED = Formulation.composed(
     tight=_is_tight,
     lists_placements=True,
     reads=frozenset(),
-    handles=ALL_BUT_PREEMPTION | SHARING,
+    handles=ALL_BUT_PREEMPTION | SHARING | {SERVICES.name},
 )

@@ -40,7 +40,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rarmodel.model.features import ALONE_ON_GPUS, PREEMPTION
+from rarmodel.model.features import ALONE_ON_GPUS, PREEMPTION, SERVICES
 from rarmodel.model.gpu_assignment import Stay
 from rarmodel.model.timing import restore_slots
 
@@ -162,6 +162,6 @@ TIME_INDEXED_PREEMPTIVE = Formulation.composed(
     model_class="integer",
     lists_placements=True,
     reads=frozenset(),
-    handles=ALONE_ON_GPUS,
+    handles=ALONE_ON_GPUS - {SERVICES.name},  # Replicas are decided first.
     meant_for=frozenset({PREEMPTION.name}),
 )

@@ -69,15 +69,22 @@ def formulate(
     from rarmodel.exact.formulate import scope_for, write_model  # noqa: PLC0415
     from rarmodel.formulations.built import without_rules  # noqa: PLC0415
     from rarmodel.formulations.guarded import guarded  # noqa: PLC0415
+    from rarmodel.formulations.replicas_beside_jobs import why_apart  # noqa: PLC0415
 
     problem = with_objective(load_instance(instance), objective)
     found = registry.find("formulations", formulation)
     stated = guarded(found)
-    apart = SERVICES.name in handled(found) - getattr(found, "meant_for", frozenset())
-    if problem.services and apart:
+    known = handled(found) - getattr(found, "meant_for", frozenset())
+    if SERVICES.name in known and (why := why_apart(problem, stated)):
         raise UsageError(
             f"formulation {found.name!r} does not handle services (services) in one model with "
-            "the jobs; 'cheapest-mix' has the services alone, and `solve` puts both together"
+            f"these jobs: {why}; 'cheapest-mix' has the services alone, and `solve` puts both "
+            "together"
+        )
+    if SERVICES.name in known and problem.services and every_schedule:
+        raise UsageError(
+            "every_schedule: no model with services (services) has every schedule, as replicas of "
+            "no use are left out"
         )
     entries = entries_of(data)
     check_entries([problem], [stated], entries)

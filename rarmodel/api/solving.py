@@ -266,15 +266,35 @@ def solve_by_formulation(
     keep_model: bool = False,
 ) -> Result:
     """Solve by a formulation; unless strict, a formulation that does not fit gives no error."""
-    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
-
     if instance.services:
-        return _solve_beside_services(
+        return _solve_with_services(
             *(instance, formulation, solvers, limits, data, start),
             strict=strict,
             model_only=model_only,
             keep_model=keep_model,
         )
+    return _solve_formulation(
+        *(instance, formulation, solvers, limits, data, start),
+        strict=strict,
+        model_only=model_only,
+        keep_model=keep_model,
+    )
+
+
+def _solve_formulation(
+    instance: Instance,
+    formulation: Formulation,
+    solvers: Sequence[Solver],
+    limits: Limits,
+    data: Mapping[str, Any],
+    start: Starting | None,
+    *,
+    strict: bool,
+    model_only: bool,
+    keep_model: bool,
+) -> Result:
+    """Solve by a formulation that decides all that there is in one model."""
+    from rarmodel.exact import FormulatedModel, solve_formulation  # noqa: PLC0415 - loads Numba
 
     def keep(model: pyo.ConcreteModel, scope: Scope) -> FormulatedModel:
         return FormulatedModel(formulation, scope, model)
@@ -292,7 +312,7 @@ def solve_by_formulation(
     )
 
 
-def _solve_beside_services(
+def _solve_with_services(
     instance: Instance,
     formulation: Formulation,
     solvers: Sequence[Solver],
@@ -301,8 +321,12 @@ def _solve_beside_services(
     start: Starting | None,
     **choices: bool,
 ) -> Result:
-    """Decide the replicas first, and solve the jobs beside them by a formulation."""
-    from rarmodel.serving import solve_beside  # noqa: PLC0415 - loads Pyomo
+    """Decide replicas first, and solve the jobs beside them; then both together, if one model can.
+
+    What is found first is the starting solution of the model of both, and gets half of the time.
+    """
+    from rarmodel.formulations.replicas_beside_jobs import why_apart  # noqa: PLC0415 - loads Pyomo
+    from rarmodel.serving import solve_beside, solve_together  # noqa: PLC0415
 
     if SERVICES.name in getattr(formulation, "meant_for", ()):
         raise UsageError(
@@ -311,11 +335,20 @@ def _solve_beside_services(
         )
     if why := unhandled(instance, handled(formulation), f"formulation {formulation.name!r}"):
         raise UsageError(why)
+    apart = why_apart(instance, formulation)
+
+    def both(limits: Limits, known: Starting | None) -> Result:
+        return _solve_formulation(instance, formulation, solvers, limits, data, known, **choices)
+
     if choices["model_only"]:
+        if apart is None:
+            return both(limits, start)
         raise UsageError(
             "model_only leaves all to the formulation's model, and replicas of services "
-            "(services) are decided before it; leave model_only out"
+            f"(services) are decided before it, as {apart}; leave model_only out"
         )
+    if apart is None and start is not None and has_values(start):
+        return both(limits, start)
     given = start if start is not None and has_values(start) else None
 
     def solve_rest(rest: Instance, limits: Limits, schedule: Schedule | None) -> Result:
@@ -324,7 +357,16 @@ def _solve_beside_services(
 
     schedule = None if given is not None else feasible(instance, start)
     names = {"formulation": formulation.name, "solver": solvers[0].name}
-    return solve_beside(instance, limits, solve_rest, names, schedule)
+
+    def first(limits: Limits) -> Result:
+        return solve_beside(instance, limits, solve_rest, names, schedule)
+
+    if apart is None:
+        return solve_together(instance, limits, first, both, started=schedule is not None)
+    found = first(limits)
+    if SERVICES.name not in formulation.handles:
+        return found
+    return replace(found, stopped=f"{found.stopped}; replicas were decided first, as {apart}")
 
 
 def solve_by_method(

@@ -310,7 +310,9 @@ class Known:
     @property
     def _known_windows(self) -> tuple[Window, ...] | None:
         """Windows that such a schedule keeps, by rarmodel's bounds; None if none are known."""
-        return None if self.alone else windows_by_prices(self.instance, self._at_most)
+        if self.alone or self.instance.services:
+            return None
+        return windows_by_prices(self.instance, self._at_most)
 
     def scope(self, horizon: int) -> Scope:
         """The scope of a model with this many slots."""

@@ -14,6 +14,7 @@ from rarmodel.schema import (
     Assignment,
     Instance,
     InterruptedAssignment,
+    Replica,
     Schedule,
     Segment,
 )
@@ -43,6 +44,7 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
                 f"{method}: job {job.name!r} starts at slot {start} with workers "
                 f"{dict(workers)} by server, and needs {' or '.join(map(str, job.sizes))} GPUs"
             )
+    found: dict[str, tuple[Replica, ...]] = {}
     if plan.gpus is not None:
         names = [server.name for server in instance.cluster.servers]
         assignments = tuple(
@@ -50,9 +52,10 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
             for job, start, held in zip(instance.jobs, plan.starts, plan.gpus, strict=True)
         )
     else:
-        assignments = _numbered(instance, plan, method)
+        assignments, replicas = _numbered(instance, plan, method)
+        found = {"services": replicas} if replicas else {}
     return Schedule(
-        schema_version=1, instance=instance.name, method=method, assignments=assignments
+        schema_version=1, instance=instance.name, method=method, assignments=assignments, **found
     )
 
 
@@ -97,7 +100,10 @@ def _in_segments(instance: Instance, stays: Sequence[Sequence[Stay]], method: st
     )
 
 
-def _numbered(instance: Instance, plan: Plan, method: str) -> tuple[Assignment, ...]:
+def _numbered(
+    instance: Instance, plan: Plan, method: str
+) -> tuple[tuple[Assignment, ...], tuple[Replica, ...]]:
+    """Jobs with GPU indices, and the replicas of services among them."""
     runs = [
         Run(job, start, dict(workers))
         for job, start, workers in zip(instance.jobs, plan.starts, plan.workers, strict=True)
@@ -107,6 +113,29 @@ def _numbered(instance: Instance, plan: Plan, method: str) -> tuple[Assignment, 
     never = max([*plan.starts, *(end for end in ends if end is not None)]) + 1
     try:
         completions = [never if end is None else end for end in ends]
-        return assign_gpus(instance, plan.starts, completions, plan.workers)
+        if not plan.replicas:
+            return assign_gpus(instance, plan.starts, completions, plan.workers), ()
+        held = [job.running.gpus if job.running else None for job in instance.jobs]
+        jobs = zip(plan.starts, completions, plan.workers, held, strict=True)
+        stays = [Stay(*one) for one in jobs]
+        stays += [Stay(one.start, one.end, {one.server: one.gpus}) for one in plan.replicas]
+        gpus = number_gpus(instance.cluster, stays)
     except InputError as error:
         raise VerificationError(f"{method}: {error}") from error
+    assignments = tuple(
+        Assignment(job=job.name, start=start, gpus=of_job)
+        for job, start, of_job in zip(instance.jobs, plan.starts, gpus, strict=False)
+    )
+    replicas = tuple(
+        Replica.model_validate(
+            {
+                "service": one.service,
+                "variant": one.variant,
+                "from": one.start,
+                "to": one.end,
+                "gpus": of_replica,
+            }
+        )
+        for one, of_replica in zip(plan.replicas, gpus[len(instance.jobs) :], strict=True)
+    )
+    return assignments, replicas

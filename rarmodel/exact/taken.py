@@ -11,7 +11,10 @@ def taken_by(part: object, instance: Instance) -> Instance | None:
     """The instance as a method takes it: with the makespan as objective if it knows no other.
 
     Its schedules are schedules of the instance all the same. None if it does not take the rest.
+    None also where there are services: methods know them as reservations only.
     """
+    if instance.services:
+        return None
     known = handled(part)
     if unhandled(instance, known, "") is None:
         return instance

@@ -5,6 +5,7 @@ from .frontier import Frontier, Point, frontier
 from .mix import Chosen, Wanted, cheapest_mix
 from .placing import Unit, broken_servers, place
 from .simulated import replicas_of_play, simulate_beside
+from .together import solve_together
 
 __all__ = [
     "Chosen",
@@ -21,5 +22,6 @@ __all__ = [
     "replicas_of_play",
     "simulate_beside",
     "solve_beside",
+    "solve_together",
     "taken_from",
 ]

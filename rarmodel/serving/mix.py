@@ -13,6 +13,7 @@ from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.cheapest_mix import CHEAPEST_MIX, ROOM_AND_QUOTAS
 from rarmodel.formulations.cheapest_mix_numbers import Key, Mix, mix_of
+from rarmodel.formulations.replica_stays import stays
 from rarmodel.limits import Limits
 from rarmodel.methods.result import in_full
 from rarmodel.model import topology
@@ -204,15 +205,9 @@ def _price(mix: Mix, counts: Mapping[Key, Sequence[int]]) -> Fraction:
 
 
 def _stays(mix: Mix, counts: Mapping[Key, Sequence[int]]) -> list[Wanted]:
-    """Replicas one by one: the last that began end first, so that a base load stays."""
-    found = []
-    for c, kind in mix.kinds.items():
-        begun: list[int] = []
-        for k, piece in enumerate(mix.pieces):
-            while len(begun) > counts[c][k]:
-                start = begun.pop()
-                found.append(Wanted(kind.service, kind.variant, kind.servers, start, piece.start))
-            begun += [piece.start - mix.before(c, k)] * (counts[c][k] - len(begun))
-        last = mix.pieces[-1].end
-        found += [Wanted(kind.service, kind.variant, kind.servers, one, last) for one in begun]
+    """Replicas one by one, those that begin first, and of these the largest, first."""
+    kinds = ((mix.kinds[one.kind], one) for one in stays(mix, counts))
+    found = [
+        Wanted(kind.service, kind.variant, kind.servers, one.start, one.end) for kind, one in kinds
+    ]
     return sorted(found, key=lambda one: (one.start, -one.variant.gpus, -one.end))

@@ -182,7 +182,6 @@ def test_calibrate_leaves_the_rates_of_a_tree_with_levels(invoke: Invoke, asked:
         # Where a command asks for an objective, that of the instance counts for nothing.
         for name in (*FEATURES, *(() if "--objective" in HANDLING[command] else OBJECTIVES))
         if command != "calibrate" or name not in {DUTY.name, NETWORK_PRESSURES.name, LEVELS.name}
-        if command != "formulate" or name != SERVICES.name
     ],
 )
 def test_commands_work_on_wide_instances(
@@ -193,11 +192,14 @@ def test_commands_work_on_wide_instances(
     assert outcome.err == ""
 
 
-def test_a_model_of_jobs_and_services_together_is_refused(invoke: Invoke, asked: Asked) -> None:
-    outcome = invoke(*asked(wide(SERVICES.name), HANDLING["formulate"]))
+def test_a_model_of_jobs_and_services_is_refused_where_replicas_come_first(
+    invoke: Invoke, asked: Asked
+) -> None:
+    both = ["formulate", "I", "--formulation", "time-indexed-compact", "--output", "model.lp"]
+    outcome = invoke(*asked(wide(SERVICES.name), both))
     assert outcome.code == 2
     (line,) = outcome.lines
-    assert "'time-indexed' does not handle services (services) in one model" in line
+    assert "'time-indexed-compact' does not handle services (services) in one model" in line
     mix = ["formulate", "I", "--formulation", "cheapest-mix", "--output", "mix.lp"]
     assert invoke(*asked(wide(SERVICES.name), mix)).code == 0
     (line,) = invoke(*asked(plain(), mix)).lines

@@ -17,7 +17,7 @@ from rarmodel.bounds import all_bounds, bounds
 ROOT = Path(__file__).parents[2]
 FOLDERS = [ROOT / name for name in ("rarmodel", "formulations", "solvers")]
 PAGE = ROOT / "docs" / "bounds.md"
-COPIED = re.compile(r"(.*\.)?(bound|claim|known|found)\.name")
+COPIED = re.compile(r"(.*\.)?(bound|claim|known|found)\.name|found\.bound_name")
 """Expressions for the name of a bound that another place has made."""
 
 

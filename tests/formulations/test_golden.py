@@ -23,7 +23,7 @@ from rarmodel.formulations import Component, Formulation, Scope
 from rarmodel.formulations.intervals import cumulatives_of
 from rarmodel.limits import Limits
 from rarmodel.model import job_extremes, topology
-from rarmodel.model.features import PREEMPTION, RESOURCES, RING_SIZES, SHARED_GPUS
+from rarmodel.model.features import PREEMPTION, RESOURCES, RING_SIZES, SERVICES, SHARED_GPUS
 from rarmodel.model.sharing_rule import COUNT, RULES, SharingRule
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers.highs import HIGHS
@@ -38,18 +38,20 @@ OF_AN_OBJECTIVE = ("within_", "most_links_", "tardy_", "late_")
 
 
 class Case(NamedTuple):
-    """A formulation, the rule by which rings share links, and whether jobs share GPUs."""
+    """A formulation, the rule by which rings share links, and what is beside plain jobs."""
 
     formulation: Formulation
     rule: SharingRule
     on_shared_gpus: bool = False
+    beside_services: bool = False
 
     @property
     def name(self) -> str:
         """Name of the file."""
         name = self.formulation.name
         name = name if self.rule is COUNT else f"{name}-by-{self.rule.name}"
-        return f"{name}-on-shared-gpus" if self.on_shared_gpus else name
+        name = f"{name}-on-shared-gpus" if self.on_shared_gpus else name
+        return f"{name}-beside-services" if self.beside_services else name
 
 
 def cases() -> Iterator[Case]:
@@ -59,6 +61,8 @@ def cases() -> Iterator[Case]:
             yield Case(formulation, rule)
             if name in BY_RULE and SHARED_GPUS.name in formulation.handles:
                 yield Case(formulation, rule, on_shared_gpus=True)
+            if name in BY_RULE and SERVICES.name in formulation.handles:
+                yield Case(formulation, rule, beside_services=True)
 
 
 CASES = {case.name: case for case in cases()}
@@ -168,16 +172,17 @@ def shared_example(rule: SharingRule) -> Instance:
     return parse_instance(data)
 
 
-def serving_example() -> Instance:
+def serving_example(rule: SharingRule = COUNT, *, slices: bool = True) -> Instance:
     """The example with a service of three variants, whose tenant has a cap."""
-    data = example()
+    data = example(rule)
     data["cluster"] |= {"gpu_slices": 2, "prices_per_gpu_hour": 3600}
     data["tenants"] = [{"name": "t", "gpus": 3}]
     rates = enumerate([80, 0, 40])
     entries = [{"from": 2 * i, "to": 2 * i + 2, "requests_per_second": r} for i, r in rates]
     kinds = [{"name": "large", "gpus": 2, "accuracy": 0.9, "startup_seconds": 1}]
     kinds.append({"name": "small", "accuracy": 0.5})
-    kinds.append({"name": "half", "slices": 1, "accuracy": 0.7})
+    kinds.append({"name": "half", "slices": 1, "accuracy": 0.7} if slices else {"name": "poor"})
+    kinds[-1].setdefault("accuracy", 0.4)
     batches = {"batches": [{"size": 1, "latency_ms": 25}]}
     served = {"name": "chat", "demand": entries, "latency_ms": 50, "min_accuracy": 0.6}
     served |= {"variants": [kind | batches for kind in kinds], "servers": ["s0", "s1"]}
@@ -212,6 +217,9 @@ def scope_of(case: Case) -> Scope:
         return Scope(instance, topology(instance.cluster), job_extremes(instance), 10, 1)
     if case.on_shared_gpus:
         instance = shared_example(case.rule)
+        return Scope(instance, topology(instance.cluster), job_extremes(instance), 3, 1)
+    if case.beside_services:
+        instance = serving_example(case.rule, slices=False)
         return Scope(instance, topology(instance.cluster), job_extremes(instance), 3, 1)
     if case.formulation.name not in WIDE:
         instance = parse_instance(example())
@@ -253,7 +261,7 @@ def test_every_golden_file_belongs_to_a_model() -> None:
 
 def components() -> Iterator[tuple[str, Component]]:
     for case in CASES.values():
-        if case.on_shared_gpus:
+        if case.on_shared_gpus or case.beside_services:
             continue  # Its components are those of the same formulation elsewhere.
         assert case.formulation.composition is not None
         for component in case.formulation.composition.components:

@@ -85,7 +85,7 @@ def test_jobs_wait_where_replicas_take_their_gpus() -> None:
     """Both servers of two GPUs serve in slots 0 to 9, so the job of two GPUs comes after them."""
     asked = service("chat", demand(0, 10, 200.0), variants=[variant("only", gpus=1)])
     data = {**instance_data(job_data("a", 2, 20)), "services": [asked]}
-    result = rarmodel.solve(data, formulation="time-indexed")
+    result = rarmodel.solve(data, formulation="time-indexed-compact")
     assert result.makespan == 12
     assert result.status == "feasible"  # The bound is of the job alone: 2 slots.
     assert result.lower_bound == 2
@@ -133,10 +133,10 @@ def test_caps_of_tenants_hold_for_jobs_and_replicas_together() -> None:
         "tenants": [{"name": "lab", "gpus": 2}],
         "services": [service("chat", demand(0, 9, 50.0), tenant="lab")],
     }
-    result = rarmodel.solve(data, formulation="time-indexed")
+    result = rarmodel.solve(data, formulation="time-indexed-compact")
     assert result.makespan == 4
     data["tenants"] = [{"name": "lab", "gpus": 3}]
-    assert rarmodel.solve(data, formulation="time-indexed").makespan == 2
+    assert rarmodel.solve(data, formulation="time-indexed-compact").makespan == 2
     data["tenants"] = [{"name": "lab", "gpus": 1}]
     assert rarmodel.solve(data, method="fifo-backfill").makespan == 13
 
@@ -147,7 +147,7 @@ def test_a_start_keeps_its_replicas_and_no_answer_is_worse() -> None:
     assert start is not None
     ways: list[dict[str, Any]] = [
         {"iterations": 2},
-        {"formulation": "time-indexed", "time_limit": 20},
+        {"formulation": "time-indexed-compact", "time_limit": 20},
     ]
     for way in ways:
         result = rarmodel.solve(instance, start=start, **way)
@@ -175,9 +175,9 @@ def test_parts_that_have_no_services_say_so() -> None:
     with pytest.raises(UsageError, match="'cheapest-mix' has no jobs"):
         rarmodel.solve(instance, formulation="cheapest-mix")
     with pytest.raises(UsageError, match=r"does not handle services \(services\) in one model"):
-        rarmodel.formulate(instance, "time-indexed")
+        rarmodel.formulate(instance, "time-indexed-compact")
     with pytest.raises(UsageError, match="leave model_only out"):
-        rarmodel.solve(instance, formulation="time-indexed", model_only=True)
+        rarmodel.solve(instance, formulation="time-indexed-compact", model_only=True)
     with pytest.raises(UsageError, match=r"has services \(services\)"):
         rarmodel.certificate(instance, rarmodel.solve(instance, method="fifo-backfill"))
 

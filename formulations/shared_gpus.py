@@ -1,4 +1,4 @@
-"""Jobs that share GPUs, in `time-indexed`: room on each GPU, and how jobs there slow each other.
+"""Jobs that share GPUs, in `time-indexed`: how those on a GPU slow each other.
 
 A GPU is a resource as a link is one (section 15). A job meets the greatest load of its GPUs, which
 is one of few numbers: sums of what others count that fit there beside it. So `pressed[j,n,t]`
@@ -7,7 +7,7 @@ counts the load in unary, and with it the passes of the job take so much longer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from math import gcd
@@ -15,10 +15,11 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.gpu_sharing import losses, memory_units, slices_taken
+from rarmodel.model.gpu_sharing import losses
 
 from .component import Component
 from .gpu_placements import shares
+from .gpu_room import users_of_gpus
 from .outcome import ScheduleOutcome
 from .placements import Placement, alone_gbps
 from .scope import Scope, once_per_scope
@@ -31,9 +32,6 @@ from .time_indexed_components import (
 )
 from .time_indexed_numbers import able_ways, gpu_loads, loads_of, numbers_of
 from .values import Values, over
-
-Gpu = tuple[str, int]
-"""Server and index of a GPU."""
 
 
 def too_many_loads(scope: Scope) -> str | None:
@@ -49,172 +47,6 @@ def too_many_loads(scope: Scope) -> str | None:
     return None
 
 
-@once_per_scope
-def _users(scope: Scope) -> dict[Gpu, dict[str, list[str]]]:
-    """By GPU and job: the placements in which the job has a worker there."""
-    found: dict[Gpu, dict[str, list[str]]] = {}
-    for j, ways in numbers_of(scope).options.items():
-        for k, way in ways.items():
-            for server, gpus in way.gpus.items():
-                for gpu in gpus:
-                    found.setdefault((server, gpu), {}).setdefault(j, []).append(k)
-    return found
-
-
-def room_on_gpus(m: Any, scope: Scope) -> None:
-    """Capacity, (2), by GPU: slices and memory of the active jobs that have a worker there.
-
-    With q_js the slices that a worker of job j takes on server s, and b_j its memory:
-
-    ```
-    Σ_j q_js·Σ_{k on g} active_in_jkt ≤ Q_s      Σ_j b_j·Σ_{k on g} active_in_jkt ≤ memory of g
-    ```
-
-    What is reserved of a server counts whole GPUs: see `keep_reservations`.
-    """
-    index, memory = scope.server_index, memory_units(scope.instance)
-    cluster = scope.instance.cluster
-    users = _users(scope)
-    slots = range(scope.horizon)
-
-    def keep(name: str, room: Mapping[Gpu, int | None], need: Mapping[Gpu, dict[str, int]]) -> None:
-        tight = [g for g, most in room.items() if most is not None and sum(need[g].values()) > most]
-        m.add_component(
-            name,
-            pyo.Constraint(
-                tight,
-                slots,
-                rule=lambda m, s, g, t: (
-                    sum(
-                        amount * sum(m.active_in[j, k, t] for k in users[s, g][j])
-                        for j, amount in need[s, g].items()
-                    )
-                    <= room[s, g]
-                ),
-            ),
-        )
-
-    keep(
-        "slices",
-        {(s, g): cluster.slices_of(scope.servers[s]) for s, g in users},
-        {
-            (s, g): {j: slices_taken(scope.instance, scope.index[j], index[s]) for j in jobs}
-            for (s, g), jobs in users.items()
-        },
-    )
-    keep(
-        "memory",
-        {(s, g): memory.of_server[index[s]] for s, g in users},
-        {
-            g: {j: need for j in jobs if (need := memory.of_job[scope.index[j]])}
-            for g, jobs in users.items()
-        },
-    )
-    if cluster.reservations:
-        keep_reservations(m, scope, users)
-
-
-def keep_reservations(
-    m: Any, scope: Scope, users: Mapping[Gpu, Mapping[str, Sequence[str]]]
-) -> None:
-    """Reservations count whole GPUs: those with a worker of jobs that do not run at slot 0.
-
-    With R_t the GPUs of server s that are not reserved, r_gt whether a job that runs at slot 0 is
-    on GPU g, o_gt whether only others are, and Q the GPUs with running jobs at slot 0:
-
-    ```
-    r_gt ≥ running_jt        r_gt ≤ Σ_j running_jt                     j running at slot 0 on g
-    o_gt ≥ Σ_{k on g} active_in_jkt − r_gt                             j other
-    Σ_g o_gt + Σ_g r_gt ≤ R_t + (Q − R_t)·yields_st      Σ_g o_gt ≤ R_t·(1 − yields_st)
-    ```
-
-    `yields` is there only where Q > R_t.
-    """
-    slots, cluster = range(scope.horizon), scope.instance.cluster
-    names = {one.server for one in cluster.reservations}
-    mine = {s: [g for g in users if g[0] == s] for s in scope.servers if s in names}
-    left = {(s, t): cluster.capacity(scope.server_index[s], t) for s in mine for t in slots}
-    gpus = [g for some in mine.values() for g in some]
-    keeping = {g: [j for j in users[g] if scope.jobs[j].running is not None] for g in gpus}
-    ran = [g for g in gpus if keeping[g]]
-    others = [(*g, j) for g in gpus for j in users[g] if scope.jobs[j].running is None]
-    m.keeps_gpu = pyo.Var(ran, slots, domain=pyo.Binary)
-    m.takes_gpu = pyo.Var(gpus, slots, domain=pyo.Binary)
-    m.kept_while_running = pyo.Constraint(
-        [(*g, j) for g in ran for j in keeping[g]],
-        slots,
-        rule=lambda m, s, g, j, t: m.keeps_gpu[s, g, t] >= m.running[j, t],
-    )
-    m.kept_by_some = pyo.Constraint(
-        ran,
-        slots,
-        rule=lambda m, s, g, t: m.keeps_gpu[s, g, t] <= sum(m.running[j, t] for j in keeping[s, g]),
-    )
-    m.taken_by_others = pyo.Constraint(
-        others,
-        slots,
-        rule=lambda m, s, g, j, t: (
-            m.takes_gpu[s, g, t] + (m.keeps_gpu[s, g, t] if keeping[s, g] else 0)
-            >= sum(m.active_in[j, k, t] for k in users[s, g][j])
-        ),
-    )
-    most = {s: sum(bool(keeping[g]) for g in some) for s, some in mine.items()}
-    tight = [(s, t) for s, t in left if most[s] > left[s, t]]
-    m.gpus_yield = pyo.Var(tight, domain=pyo.Binary)
-
-    def unreserved(m: Any, s: str, t: int) -> Any:
-        held = sum(m.takes_gpu[g, t] for g in mine[s])
-        held += sum(m.keeps_gpu[g, t] for g in mine[s] if keeping[g])
-        beyond = (most[s] - left[s, t]) * m.gpus_yield[s, t] if (s, t) in tight else 0
-        return held <= left[s, t] + beyond if mine[s] else pyo.Constraint.Skip
-
-    m.unreserved = pyo.Constraint(list(left), rule=unreserved)
-    m.unreserved_of_others = pyo.Constraint(
-        tight,
-        rule=lambda m, s, t: (
-            sum(m.takes_gpu[g, t] for g in mine[s]) <= left[s, t] * (1 - m.gpus_yield[s, t])
-        ),
-    )
-
-
-def _values_of_room(outcome: ScheduleOutcome) -> dict[str, Values]:
-    scope = outcome.scope
-    slots, servers = range(scope.horizon), list(scope.servers)
-    gpus = range(max(server.gpus for server in scope.servers.values()))
-
-    def on(s: str, g: int, t: int) -> tuple[bool, bool]:
-        """Whether running jobs, and others, are on a GPU."""
-        here = [scope.jobs[j].running is not None for j in outcome.on_gpu(s, g, t)]
-        return any(here), not all(here)
-
-    def keeps(s: str, g: int, t: int) -> bool:
-        return on(s, g, t)[0]
-
-    def takes(s: str, g: int, t: int) -> bool:
-        kept, taken = on(s, g, t)
-        return taken and not kept
-
-    def yields(s: str, t: int) -> bool:
-        left = scope.instance.cluster.capacity(scope.server_index[s], t)
-        return sum(keeps(s, g, t) for g in range(scope.servers[s].gpus)) > left
-
-    return {
-        "keeps_gpu": over(keeps, servers, gpus, slots),
-        "takes_gpu": over(takes, servers, gpus, slots),
-        "gpus_yield": over(yields, servers, slots),
-    }
-
-
-ROOM_ON_GPUS = Component(
-    "room_on_gpus",
-    room_on_gpus,
-    needs=("active_in", "running"),
-    gives=("keeps_gpu", "takes_gpu", "gpus_yield"),
-    values=_values_of_room,
-    when=shares,
-)
-
-
 def beside(m: Any, scope: Scope) -> None:
     """The greatest load of others on a job's GPUs, in unary (section 15).
 
@@ -228,7 +60,7 @@ def beside(m: Any, scope: Scope) -> None:
     ```
     """
     lost, slots = losses(scope.instance), range(scope.horizon)
-    loads, users = gpu_loads(scope), _users(scope)
+    loads, users = gpu_loads(scope), users_of_gpus(scope)
     steps = {j: [high - low for low, high in pairwise(some)] for j, some in loads.items()}
     m.pressed = pyo.Var(
         [(j, n) for j, some in steps.items() for n in range(len(some))], slots, domain=pyo.Binary

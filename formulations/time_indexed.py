@@ -55,6 +55,7 @@ from .aims import OBJECTIVES
 from .arithmetic import too_fast
 from .formulation import Formulation
 from .gpu_placements import numbered_in_order, shares
+from .gpu_room import ROOM_ON_GPUS
 from .latest import MAKESPAN_BY_SLOTS
 from .placement_classes import are_all_anywhere, number_of_classes, too_many
 from .plan import Plan, is_set, on_idle_servers, plan_of_starts
@@ -68,7 +69,6 @@ from .replicas_beside_jobs import (
 from .scope import Scope
 from .shared_gpus import (
     BESIDE,
-    ROOM_ON_GPUS,
     SLOWED_BESIDE,
     SLOWED_ON_LINKS_BY_LOADS,
     SLOWED_ON_LINKS_BY_RINGS,

@@ -60,7 +60,7 @@ exact = pytest.mark.parametrize("formulation", EXACT, ids=lambda formulation: fo
 def components(model: Any) -> dict[str, Any]:
     """What a schedule gives values: all but what takes all placements, or is of objectives."""
     found = model.component_objects((pyo.Var, pyo.Expression))
-    hidden = ("reaches", "within_")
+    hidden = ("reaches", "weighs", "within_")
     return {c.local_name: c for c in found if not c.local_name.startswith(hidden)}
 
 

@@ -39,7 +39,7 @@ def digests_of(instance: Instance) -> dict[str, str]:
     methods: list[Method] = [*installed_policies(), SEARCH]
     for method in methods:
         schedule = method(instance, LIMITS).schedule
-        text = schedule.model_dump_json(exclude={"placement"}) if schedule else "none"
+        text = schedule.model_dump_json(exclude={"placement", "services"}) if schedule else "none"
         made[method.name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return made
 

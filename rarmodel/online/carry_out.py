@@ -362,8 +362,11 @@ class Foreman:
             fits = (wanted <= guarantees.room(waiting, held)) & (wanted <= most)
             for at in np.flatnonzero(fits).tolist():
                 k = int(waiting[at])
-                if self._start(k) or self._take(k, self._borrowers(k, lent, held)):
+                if self._start(k):
                     waiting = waiting[at + 1 :]
+                    break
+                if self._take(k, self._borrowers(k, lent, held)):
+                    waiting = np.delete(waiting, at)  # Now those before it may rest on guarantees.
                     break
             else:
                 return

@@ -158,5 +158,5 @@ BEST_COMPANIONS = Bound(
     best_companions,
     objectives=ON_MAKESPAN,
     handles=ALWAYS,
-    rank=2,
+    rank=22,
 )

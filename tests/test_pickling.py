@@ -98,6 +98,12 @@ RETURNED: dict[str, Callable[[Path], Any]] = {
     ],
     "to_json": lambda _: rarmodel.to_json(documents.instance_of()),
     "verify": lambda _: rarmodel.verify(documents.instance_of(), schedule()),
+    "frontier": lambda _: rarmodel.frontier(
+        EXAMPLES / "serving.json", latencies_ms=[8000.0], accuracies=[0.5]
+    ),
+    "import_requests": lambda _: rarmodel.import_requests(
+        EXAMPLES / "azure-llm.csv", EXAMPLES / "serving.json", "chat", group="conv"
+    ),
     "what_if": lambda _: [
         rarmodel.what_if("two-servers", "servers=+1", method="first-fit"),
         rarmodel.what_if("two-servers", "servers=+1", policy="fifo"),

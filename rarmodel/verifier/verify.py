@@ -70,12 +70,12 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
             before: int | None = None
             for segment in assignment.segments:
                 broken = [*_carried_out(instance, servers, job, segment)]
-                if not broken and asks_for_places(job):
-                    broken = [*placement_demands(instance, servers, job, segment)]
+                if asks_for_places(job) and not _unreadable(broken):
+                    broken += placement_demands(instance, servers, job, segment)
                     if before is None:
                         broken += stays_where_it_runs(instance, job, segment)
                 violations += broken
-                if broken and not UNREADABLE.isdisjoint(one.constraint for one in broken):
+                if _unreadable(broken):
                     break
                 held = segment.gpus.items()
                 own = {servers[name]: len(gpus) for name, gpus in held if gpus}
@@ -95,6 +95,11 @@ def verify(instance: Instance, schedule: Schedule, *, slot_by_slot: bool = False
     services = answered(instance, ups, slot_by_slot=slot_by_slot)
     violations.extend(demands_kept(instance, services))
     return _report(instance, schedule, sound, result, violations, ups, services)
+
+
+def _unreadable(broken: Sequence[Violation]) -> bool:
+    """Whether what is broken leaves a segment without meaning."""
+    return bool(broken) and not UNREADABLE.isdisjoint(one.constraint for one in broken)
 
 
 def require_feasible(instance: Instance, schedule: Schedule) -> Report:

@@ -84,6 +84,11 @@ def test_demands_on_jobs_and_gpus_are_broken_iff_the_tiny_reading_says_so(
             expected.add("deadline")
         if any(one.segments[0].start < course.completion[name] for name in job.after):
             expected.add("after")
+        for server in instance.cluster.servers:
+            size = instance.cluster.memory_gb_of(server)
+            there = any(segment.gpus.get(server.name) for segment in one.segments)
+            if there and size is not None and (job.memory_gb or 0) > size:
+                expected.add("memory")
     for slot, held in enumerate(course.held):
         gpus = [(name, gpu) for one in held.values() for name in one.gpus for gpu in one.gpus[name]]
         if len(set(gpus)) < len(gpus):

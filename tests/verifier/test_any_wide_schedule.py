@@ -77,6 +77,7 @@ def recounted(instance: Instance, schedule: Schedule, report: Report) -> Told:
             name for name in one.gpus if job.times is not None and types[name] not in job.times
         }
         found |= {("type", job.name, name, one.start) for name in wrong}
+        found |= {("memory", job.name, name, one.start) for name in too_small(instance, job, one)}
         found |= set(placement_of(job, one))
         if job.spread is not None and job.spread.within is not None:
             found |= set(nearness_of(instance, job, one, job.spread.within))
@@ -91,6 +92,18 @@ def recounted(instance: Instance, schedule: Schedule, report: Report) -> Told:
             if before.name in job.after and (until is None or one.start < until):
                 found.add(("after", job.name, None, one.start))
     return found
+
+
+def too_small(instance: Instance, job: Job, one: AnyAssignment) -> set[str]:
+    """The servers whose GPUs have less memory than a worker needs."""
+    sizes = {
+        server.name: instance.cluster.memory_gb_of(server) for server in instance.cluster.servers
+    }
+    return {
+        name
+        for name, gpus in one.gpus.items()
+        if gpus and (size := sizes[name]) is not None and (job.memory_gb or 0) > size
+    }
 
 
 def placement_of(job: Job, one: AnyAssignment) -> Iterator[tuple[str, str, str | None, int]]:

@@ -13,6 +13,7 @@ import pyomo.environ as pyo
 import pytest
 from depth import first
 from documents import instance_data, job_data
+from model_alone import best_alone, values_of
 from models import broken_constraints
 from scopes import scope_of
 from sharing_enumeration import every_set_of_gpus, every_shared_report, shared_optimum
@@ -24,13 +25,10 @@ from rarmodel.files import parse_instance
 from rarmodel.formulations.aims import aim_of
 from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.formulations.time_indexed_numbers import gpu_loads
-from rarmodel.limits import Limits
 from rarmodel.model import horizon_of
-from rarmodel.model.objectives import Value
-from rarmodel.schema import Instance, Schedule
+from rarmodel.schema import Instance
 from rarmodel.solvers.cpsat import CPSAT
 from rarmodel.solvers.highs import HIGHS
-from rarmodel.verifier import verify
 
 MOST = 600
 """Most schedules of an instance, each of which is tried."""
@@ -50,38 +48,10 @@ def drawn(seed: int) -> Instance:
             return found
 
 
-def best_of(instance: Instance, seed: int) -> Schedule | None:
-    """What the model alone gives, one objective after another."""
-    scope, schedule = scope_of(instance, horizon_of(instance)), None
-    for stage in range(len(instance.objectives)):
-        scope = replace(scope, stage=stage)
-        model = TIME_INDEXED.build(scope)
-        answer = (CPSAT if seed % 4 else HIGHS).solve(model, Limits(time_limit=120))
-        if answer.termination == "infeasible":
-            assert schedule is None
-            return None
-        assert answer.termination == "finished"
-        plan = TIME_INDEXED.plan(model, scope)
-        assert plan is not None
-        assert answer.bound is not None
-        schedule = schedule_of(instance, plan, "model")
-        values = values_of(instance, schedule)
-        assert aim_of(scope, stage).at_least(answer.bound) == values[stage]
-        scope = replace(scope, at_most=values[: stage + 1])
-    return schedule
-
-
-def values_of(instance: Instance, schedule: Schedule) -> tuple[Value, ...]:
-    report = verify(instance, schedule)
-    assert report.feasible, report.violations
-    assert report.objective is not None
-    return tuple(report.objective.values())
-
-
 @pytest.mark.parametrize("seed", first(16, range(400)))
 def test_the_model_has_the_optimum_of_every_schedule_by_gpu(seed: int) -> None:
     instance = drawn(seed)
-    schedule = best_of(instance, seed)
+    schedule = best_alone(TIME_INDEXED, CPSAT if seed % 4 else HIGHS, instance)
     assert shared_optimum(instance) == (schedule and values_of(instance, schedule))
 
 

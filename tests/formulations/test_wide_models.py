@@ -17,6 +17,7 @@ import pytest
 from depth import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from model_alone import best_alone, values_of
 from models import broken_constraints
 from scopes import scope_of
 from wide_instances import FEATURES, OBJECTIVES, every_wide_schedule, random_wide, wide_instances
@@ -53,7 +54,6 @@ from rarmodel.model.features import (
     RING_SIZES,
     SPREADS,
 )
-from rarmodel.model.objectives import Value
 from rarmodel.schema import Instance, Schedule
 from rarmodel.solvers import Answer, Solver
 from rarmodel.solvers.cpsat import CPSAT
@@ -111,32 +111,8 @@ needs_scip = pytest.mark.skipif(SCIP.version() is None, reason="SCIP is not inst
 
 
 def best_of(model: Model, instance: Instance, horizon: int | None = None) -> Schedule | None:
-    """What the model alone gives, without starting solution: one objective after another."""
-    scope = scope_of(instance, horizon or horizon_of(instance))
-    schedule = None
-    for stage in range(len(instance.objectives)):
-        scope = replace(scope, stage=stage)
-        built = model.formulation.build(scope)
-        answer = model.solver.solve(built, Limits(time_limit=120))
-        if answer.termination == "infeasible":
-            assert schedule is None
-            return None
-        assert answer.termination == "finished"
-        assert answer.bound is not None
-        plan = model.formulation.plan(built, scope)
-        assert plan is not None
-        schedule = schedule_of(instance, plan, "model")
-        values = values_of(instance, schedule)
-        assert aim_of(scope, stage).at_least(answer.bound) == values[stage]
-        scope = replace(scope, at_most=values[: stage + 1])
-    return schedule
-
-
-def values_of(instance: Instance, schedule: Schedule) -> tuple[Value, ...]:
-    report = verify(instance, schedule)
-    assert report.feasible, report.violations
-    assert report.objective is not None
-    return tuple(report.objective.values())
+    """What the model alone gives."""
+    return best_alone(model.formulation, model.solver, instance, horizon)
 
 
 def check(instance: Instance, schedule: Schedule | None, latest: int | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -44,7 +44,20 @@ def connected(scheduler: str) -> Iterator[Any]:
         _check_versions(client.get_versions(packages=["rarmodel"])["workers"])
         yield client
     finally:
+        _close(client)
+
+
+def _close(client: Any) -> None:
+    """Close a client, also one that has lost its scheduler.
+
+    A client that is just trying to connect again can fail to close. The work is then known to be
+    lost, and a second attempt has no connection left to give up.
+    """
+    try:
         client.close()
+    except (OSError, RuntimeError):
+        with suppress(OSError, RuntimeError):
+            client.close()
 
 
 async def _reach(scheduler: str) -> None:

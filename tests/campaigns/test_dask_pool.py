@@ -18,6 +18,7 @@ from runs_here import runs_in_this_process
 from rarmodel.campaigns import Standing, run_campaigns
 from rarmodel.campaigns.run_pools import PoolLostError
 from rarmodel.campaigns.run_process import outcome_of
+from rarmodel.dask_cluster import connected
 from rarmodel.errors import UsageError
 
 
@@ -106,6 +107,23 @@ def test_a_scheduler_that_goes_away_keeps_what_is_finished(
     assert run_campaigns("campaign.yaml", "lost", workers=2).done == 8
     assert {run: recorded(folder / "lost")[run] for run in before} == before
     assert lasting(folder / "lost") == uninterrupted
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_client_that_fails_to_close_at_first_is_closed(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    whole = distributed.Client.close
+
+    def close(client: Any) -> None:
+        monkeypatch.setattr(distributed.Client, "close", whole)
+        raise RuntimeError("Cannot change state of expiring Timeout")
+
+    monkeypatch.setattr(distributed.Client, "close", close)
+    with connected(cluster.scheduler_address) as client:
+        assert client.status == "running"
+    assert client.status == "closed"
 
 
 def test_a_scheduler_that_is_not_there_is_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from .licences import Count, why_lacking
 from .model_profiles import Profile, assigned_model, is_type, known_model, profile_of
 from .site import Place, Site
 from .table_cells import LONGEST, Moment
-from .trace_format import PART, TraceJob
+from .trace_format import PART, Part, TraceJob
 from .trace_reader import Trace
 from .window import Window, extent
 
@@ -40,6 +41,10 @@ class Candidate(NamedTuple):
         the same on all.
     licences
         How many it held of each licence that the trace names.
+    part
+        The part of its GPU that each worker held.
+    slices
+        Slices of its GPU that each worker takes; None for all of it.
     """
 
     line: int
@@ -51,6 +56,13 @@ class Candidate(NamedTuple):
     place: Place
     profiles: Mapping[str | None, Profile]
     licences: Mapping[str, int] = MappingProxyType({})
+    part: Fraction = Fraction(1)
+    slices: int | None = None
+
+    @property
+    def gpu_seconds(self) -> float:
+        """Seconds of the GPUs, and parts of GPUs, that it held."""
+        return float(self.gpus * self.part) * self.seconds
 
 
 class Books:
@@ -69,7 +81,7 @@ class Books:
 
     def leave_out_candidate(self, candidate: Candidate, reason: str) -> None:
         """Count a row as left out that might have become a job."""
-        self.leave_out(candidate.line, reason, candidate.gpus * candidate.seconds / 3600)
+        self.leave_out(candidate.line, reason, candidate.gpu_seconds / 3600)
 
     def note(self, line: int, reason: str) -> None:
         """Note an assumption about a row."""
@@ -124,7 +136,7 @@ def candidates(
             books.leave_out(line, reason, job.gpu_hours)
             continue
         name = job.name or f"{trace.noun}{line}"
-        gpus = int(job.gpus or 0)
+        gpus = job.part.workers if job.part else int(job.gpus or 0)
         profiles = _profiles(job, name, line, gpus, site, place, choices.seed, fallback, books)
         seconds = _seconds(trace, job, profiles, gpus, line, choices, books)
         if not seconds:
@@ -142,7 +154,8 @@ def candidates(
         taken.add(name)
         if line in trace.copies:
             books.note(line, "equal to an earlier row; kept, because the format has no names")
-        for note in (*job.notes, *place.notes):
+        slices = _slices(job.part, site)
+        for note in (*job.notes, *place.notes, *([_told_of(site)] if job.part else [])):
             books.note(line, note)
         if job.submit and job.submit.stated:
             books.note(line, f"a date without a zone; {choices.time_zone} is used")
@@ -153,9 +166,27 @@ def candidates(
         tenant = job.tenant if choices.keeps_time else ""
         licences = dict(job.licences)
         found.append(
-            Candidate(line, name, gpus, seconds, job.submit, tenant, place, profiles, licences)
+            Candidate(
+                *(line, name, gpus, seconds, job.submit, tenant, place, profiles, licences),
+                part=job.part.of_gpu if job.part else Fraction(1),
+                slices=slices,
+            )
         )
     return sorted(found, key=_by_submission)
+
+
+def _slices(part: Part | None, site: Site) -> int | None:
+    """Slices that each worker takes: its part of a GPU, rounded up; None for the whole GPU."""
+    slices = site.gpu_slices if part is None else math.ceil(part.of_gpu * site.gpu_slices)
+    return None if slices == site.gpu_slices else slices
+
+
+def _told_of(site: Site) -> str:
+    """What is assumed of a row on a part of a GPU."""
+    return (
+        f"a part of a GPU, rounded up to slices (gpu_slices {site.gpu_slices}); "
+        "as fast beside others as recorded (sensitivity 0)"
+    )
 
 
 def _by_submission(candidate: Candidate) -> tuple[float, int]:
@@ -200,11 +231,14 @@ def _why_not(
         return "no number of GPUs"
     if job.gpus == 0:
         return "no GPU"
-    if job.gpus != int(job.gpus):
+    if job.part is not None and site.gpu_slices == 1:
         return PART
-    if job.gpus > site.gpus:
+    gpus = job.part.workers if job.part else job.gpus
+    if gpus != int(gpus):
+        return PART
+    if gpus > site.gpus:
         return f"more GPUs than the cluster's {site.gpus}"
-    if job.gpus > place.gpus:
+    if gpus > place.gpus:
         return place.lacking or f"more GPUs than the {place.gpus} that it may use"
     return ""
 

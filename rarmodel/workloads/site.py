@@ -49,11 +49,15 @@ class Site:
         Whether every server has a type.
     gpus
         All GPUs of the cluster.
+    gpu_slices
+        Slices into which each GPU of the cluster is divided; 1 also where servers differ.
     """
 
     def __init__(self, cluster: Cluster, partitions: Mapping[str, Sequence[str]]) -> None:
         self.cluster = cluster
         self.gpus = cluster.total_gpus
+        slices = {*map(cluster.slices_of, cluster.servers)}
+        self.gpu_slices = slices.pop() if len(slices) == 1 else 1
         self.partitions = partitions
         kinds = dict.fromkeys(server.gpu_type for server in cluster.servers)
         self.types = tuple(kind for kind in kinds if kind is not None)

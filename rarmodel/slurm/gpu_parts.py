@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rarmodel.schema.cluster import MAX_SLICES
-from rarmodel.workloads.gpu_divisions import MIG, instances_per_gpu
+from rarmodel.workloads.divided_nodes import Division, divided
+from rarmodel.workloads.gpu_divisions import MIG
 from rarmodel.workloads.gres import (
     SHARD,
     gpus_of_gres,
@@ -25,28 +25,6 @@ _HELD = re.compile(r"((?:gpu|shard):?[^(,]*(?:\(null\)[^(,]*)?)\((?:IDX:([0-9,-]
 """Parts with the indices of their GPUs, or with the parts of each GPU that are in use, and all, as
 Slurm 23 and later tell them."""
 _ASKED = re.compile(r"gres[:/](gpu|shard|mps)\b")
-
-
-class Division(NamedTuple):
-    """How the GPUs of a node are divided.
-
-    Attributes
-    ----------
-    part
-        What Slurm calls a part: `shard`, or the type of a slice; empty if GPUs are whole.
-    gpus, slices
-        GPUs of the node, and parts of each of them.
-    gpu_type
-        Their type: that of the slices, where these are what Slurm has; empty if unknown.
-    unequal
-        Parts that the node has beside these, or that are not equal; empty if there are none.
-    """
-
-    part: str
-    gpus: int
-    slices: int
-    gpu_type: str
-    unequal: str = ""
 
 
 class HeldPart(NamedTuple):
@@ -93,32 +71,7 @@ def division_of(record: Record) -> Division:
     CellError
         If its resources are not as Slurm tells them.
     """
-    gres = value(record, "Gres")
-    whole, slices, shards = (
-        {kind: count for kind, count in read(gres, "Gres").items() if count}
-        for read in (gpus_of_gres, slices_of_gres, shards_of_gres)
-    )
-    gpus, kinds = sum(whole.values()), "+".join(kind for kind in whole if kind)
-    if whole and slices:
-        return Division("", gpus, 1, kinds, f"slices {_list(slices)} beside whole GPUs")
-    if slices:
-        kind, count = next(iter(slices.items()))
-        each = instances_per_gpu(kind, count)
-        if len(slices) == 1 and each is not None:
-            return Division(kind, count // each, each, kind)
-        told = "of several profiles" if len(slices) > 1 else "which fill no whole GPUs"
-        return Division("", 0, 1, "", f"slices {_list(slices)}, {told}")
-    if (count := sum(shards.values())) and gpus:
-        each, rest = divmod(count, gpus)
-        by_gpu = {total for _, total in shards_by_gpu(record)}
-        if rest or len(whole) > 1 or not each <= MAX_SLICES or by_gpu - {each}:
-            return Division("", gpus, 1, kinds, f"{count} shards of {gpus} GPUs, not equal")
-        return Division(SHARD, gpus, each, kinds)
-    return Division("", gpus, 1, kinds)
-
-
-def _list(slices: dict[str, int]) -> str:
-    return ", ".join(f"{kind}:{count}" for kind, count in slices.items())
+    return divided(value(record, "Gres"), {total for _, total in shards_by_gpu(record)})
 
 
 def shards_by_gpu(record: Record) -> list[tuple[int, int]]:

@@ -43,8 +43,9 @@ class Candidate(NamedTuple):
         How many it held of each licence that the trace names.
     part
         The part of its GPU that each worker held.
-    slices
-        Slices of its GPU that each worker takes; None for all of it.
+    slices, share
+        Slices of its GPU that each worker takes in the instance, None for all of it; and the part
+        of the GPU that they are.
     """
 
     line: int
@@ -58,6 +59,7 @@ class Candidate(NamedTuple):
     licences: Mapping[str, int] = MappingProxyType({})
     part: Fraction = Fraction(1)
     slices: int | None = None
+    share: Fraction = Fraction(1)
 
     @property
     def gpu_seconds(self) -> float:
@@ -127,7 +129,7 @@ def candidates(
     found = []
     taken: set[str] = set()
     for line, job in trace.jobs:
-        place = site.place(job.gpu_types, job.partition)
+        place = site.place(job.gpu_types, job.partition, job.part.shards if job.part else 0)
         reason = _why_not(job, site, place, choices, window, outside)
         reason = reason or why_lacking(dict(job.licences), counts)
         if job.name and not reason and line in trace.copies:
@@ -154,8 +156,9 @@ def candidates(
         taken.add(name)
         if line in trace.copies:
             books.note(line, "equal to an earlier row; kept, because the format has no names")
-        slices = _slices(job.part, site)
-        for note in (*job.notes, *place.notes, *([_told_of(site)] if job.part else [])):
+        slices, part, share = _sliced(job.part, site, place)
+        told = [_told_of(job.part, site)] if job.part else []
+        for note in (*job.notes, *place.notes, *told):
             books.note(line, note)
         if job.submit and job.submit.stated:
             books.note(line, f"a date without a zone; {choices.time_zone} is used")
@@ -168,25 +171,36 @@ def candidates(
         found.append(
             Candidate(
                 *(line, name, gpus, seconds, job.submit, tenant, place, profiles, licences),
-                part=job.part.of_gpu if job.part else Fraction(1),
+                part=part,
                 slices=slices,
+                share=share,
             )
         )
     return sorted(found, key=_by_submission)
 
 
-def _slices(part: Part | None, site: Site) -> int | None:
-    """Slices that each worker takes: its part of a GPU, rounded up; None for the whole GPU."""
-    slices = site.gpu_slices if part is None else math.ceil(part.of_gpu * site.gpu_slices)
-    return None if slices == site.gpu_slices else slices
+def _sliced(part: Part | None, site: Site, place: Place) -> tuple[int | None, Fraction, Fraction]:
+    """Slices that each worker takes, the part of its GPU that it held, and that they are.
+
+    A fraction is rounded up. The slices are None for the whole GPU.
+    """
+    if part is None:
+        return None, Fraction(1), Fraction(1)
+    if part.of_gpu is None:
+        share = Fraction(part.shards, place.gpu_slices)
+        return part.shards, share, share
+    slices = math.ceil(part.of_gpu * site.gpu_slices)
+    if slices == site.gpu_slices:
+        return None, part.of_gpu, Fraction(1)
+    return slices, part.of_gpu, Fraction(slices, site.gpu_slices)
 
 
-def _told_of(site: Site) -> str:
+def _told_of(part: Part, site: Site) -> str:
     """What is assumed of a row on a part of a GPU."""
-    return (
-        f"a part of a GPU, rounded up to slices (gpu_slices {site.gpu_slices}); "
-        "as fast beside others as recorded (sensitivity 0)"
-    )
+    what = "shards of a GPU, as slices"
+    if part.of_gpu is not None:
+        what = f"a part of a GPU, rounded up to slices (gpu_slices {site.gpu_slices})"
+    return f"{what}; as fast beside others as recorded (sensitivity 0)"
 
 
 def _by_submission(candidate: Candidate) -> tuple[float, int]:
@@ -227,13 +241,13 @@ def _why_not(
                 return waiting or outside
     if job.unusable:
         return job.unusable
-    if job.gpus is None:
-        return "no number of GPUs"
-    if job.gpus == 0:
-        return "no GPU"
-    if job.part is not None and site.gpu_slices == 1:
-        return PART
+    if job.part is not None and (place if job.part.shards else site).gpu_slices == 1:
+        return place.lacking or PART
     gpus = job.part.workers if job.part else job.gpus
+    if gpus is None:
+        return "no number of GPUs"
+    if gpus == 0:
+        return "no GPU"
     if gpus != int(gpus):
         return PART
     if gpus > site.gpus:

@@ -151,8 +151,8 @@ def import_trace(
         cure = "--window, --group or --max-jobs chooses among them"
         raise InputError([Problem("", f"{message}; {cure}")], trace.source)
     instance = _instance(trace, used, fits, slots, cluster, contention, choices, counts, rows)
-    hours, whole = choices.slot_seconds / 3600, site.gpu_slices
-    held = {c.line: c.gpus * (c.slices or whole) / whole for c in used}
+    hours = choices.slot_seconds / 3600
+    held = {c.line: float(c.gpus * c.share) for c in used}
     in_slots = sum(held[c.line] * fits.slots(c) for c in used) * hours
     other = choices.measured_gbps is not None
     account = Account(

@@ -23,11 +23,15 @@ class Part(NamedTuple):
     workers
         Workers, each on a GPU of its own.
     of_gpu
-        The part of its GPU that each of them holds, between 0 and 1.
+        The part of its GPU that each of them holds, between 0 and 1; None if `shards` says it.
+    shards
+        Shards of its GPU that each of them holds, of as many as its server's GPUs have; 0 if
+        `of_gpu` says it.
     """
 
     workers: int
-    of_gpu: Fraction
+    of_gpu: Fraction | None
+    shards: int = 0
 
 
 class Rung(NamedTuple):

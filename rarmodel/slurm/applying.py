@@ -323,8 +323,9 @@ def _as_now(
 ) -> tuple[Schedule, dict[str, str], Report]:
     """The plan beside what runs now, what is wrong with which jobs, and the verifier's report.
 
-    Slurm chooses the indices of GPUs, so those of the plan are only counts, and numbered anew. Jobs
-    on parts of GPUs keep those of the plan where Slurm's choice would let one of them wait.
+    Slurm chooses the indices of GPUs, so those of the plan are only counts, and numbered anew.
+    Where jobs have parts of GPUs and Slurm's choice would let one of them wait, the fullest GPUs
+    with room are tried, and then those of the plan.
     """
     planned = {one.job: one for one in ours}
     jobs = tuple(job for job in reading.instance.jobs if job.running or job.name in planned)
@@ -349,9 +350,9 @@ def _as_now(
     report = verify(instance, bare)
     ends = report.completion
     if any(job.slices for job in jobs):
-        moved = bare.model_copy(
-            update={"assignments": first_with_room(instance, beside, ends) or tuple(beside)}
-        )
+        tries = (first_with_room(instance, beside, ends, fullest=full) for full in (False, True))
+        found = next((one for one in tries if one is not None), tuple(beside))
+        moved = bare.model_copy(update={"assignments": found})
         return _checked(moved, reading, instance, starts, gone)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     try:

@@ -8,7 +8,11 @@ from rarmodel.schema import Assignment, Instance
 
 
 def first_with_room(
-    instance: Instance, planned: Sequence[Assignment], ends: Mapping[str, int | None]
+    instance: Instance,
+    planned: Sequence[Assignment],
+    ends: Mapping[str, int | None],
+    *,
+    fullest: bool = False,
 ) -> tuple[Assignment, ...] | None:
     """The jobs at their starts and on their servers, on the first GPUs with room, as Slurm does.
 
@@ -22,6 +26,8 @@ def first_with_room(
         Start, servers and GPUs of each job, in its order; running jobs keep their GPUs.
     ends
         The slot after the last of each job.
+    fullest
+        Whether GPUs come first that have least room, and not those with the least index.
     """
     servers = {server.name: server for server in instance.cluster.servers}
     slices = {name: instance.cluster.slices_of(server) for name, server in servers.items()}
@@ -43,8 +49,10 @@ def first_with_room(
             gpus = {
                 name: tuple(
                     gpu
-                    for gpu, taken in enumerate(used[name])
-                    if taken + (jobs[one.job].slices or slices[name]) <= slices[name]
+                    for gpu in sorted(
+                        range(len(used[name])), key=lambda g: -used[name][g] * fullest
+                    )
+                    if used[name][gpu] + (jobs[one.job].slices or slices[name]) <= slices[name]
                 )[: len(held)]
                 for name, held in one.gpus.items()
             }

@@ -290,6 +290,37 @@ def test_the_first_gpus_with_room_are_no_conflict(parts: Outputs, seed: int) -> 
 
 
 @pytest.mark.parametrize(
+    ("slices", "first", "fullest"),
+    [
+        ((3, 2, 2, 2, None), [0, 1, 1, 2, 3], [0, 1, 1, 2, 3]),
+        ((2, 3, 1, 1, 1), [0, 1, 0, 0, 1], [0, 1, 1, 0, 0]),
+        ((3, 3, 3, 3, 3), None, None),
+    ],
+)
+def test_slurm_takes_the_first_gpu_with_room(
+    parts: Outputs,
+    slices: tuple[int | None, ...],
+    first: list[int] | None,
+    fullest: list[int] | None,
+) -> None:
+    instance = read(parts).instance
+    names = ("10", "11", "12", "13", "19")
+    jobs = {job.name: job for job in instance.jobs}
+    some = tuple(
+        jobs[name].model_copy(update={"gpus": 1, "slices": n, "servers": None, "spread": None})
+        for name, n in zip(names, slices, strict=True)
+    )
+    alone = instance.model_copy(update={"jobs": some})
+    planned = [
+        Assignment(job=name, start=start, gpus={"node1": (0,)}) for start, name in enumerate(names)
+    ]
+    ends = dict.fromkeys(names, 10**6)
+    for full, expected in ((False, first), (True, fullest)):
+        found = first_with_room(alone, planned, ends, fullest=full)
+        assert (found and [one.gpus["node1"][0] for one in found]) == expected
+
+
+@pytest.mark.parametrize(
     ("kind", "count", "each"),
     [
         ("1g.5gb", 14, 7),

@@ -155,5 +155,5 @@ def _held(job: Mapping[str, Any], name: str) -> int:
 def held_outside(jobs: Iterable[SlurmJob], inside: set[str]) -> Iterator[tuple[SlurmJob, int]]:
     """Jobs that hold GPUs but are not in an instance, and how many Slurm counts."""
     for job in jobs:
-        if job.state in HOLDING and job.held and job.id not in inside:
+        if job.state in HOLDING and (job.held or job.parts) and job.id not in inside:
             yield job, job.counted_gpus

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rarmodel.workloads.gres import SHARD
 
+from .gpu_parts import HeldPart
 from .nodes import Node
 from .slurm_jobs import HOLDING, SlurmJob
 
@@ -30,9 +31,8 @@ def with_held_slices(
     }
     there: dict[str, list[SlurmJob]] = defaultdict(list)
     for job in jobs:
-        for name in job.parts if job.state in HOLDING else ():
-            if nodes[name].part:
-                there[name].append(job)
+        for name in _divided(job, nodes) if job.state in HOLDING else ():
+            there[name].append(job)
     places = _places(nodes, there, counts)
     while lost := {
         job.id for name in there if places[name] is None for job in there[name]
@@ -48,9 +48,14 @@ def with_held_slices(
     return found, [_as_holder(job, counts, places, nodes) for job in jobs]
 
 
+def _divided(job: SlurmJob, nodes: Mapping[str, Node]) -> dict[str, HeldPart]:
+    """What a job holds of nodes with equal parts of GPUs."""
+    return {name: one for name, one in job.parts.items() if name in nodes and nodes[name].part}
+
+
 def _slices_of_each(job: SlurmJob, nodes: Mapping[str, Node]) -> int:
     """How many slices of one GPU a job holds on each of its nodes; 0 if it holds none so."""
-    parts = {name: one for name, one in job.parts.items() if nodes[name].part}
+    parts = _divided(job, nodes)
     counts = {one.number for one in parts.values()}
     if job.held or len(counts) != 1:
         return 0
@@ -122,8 +127,8 @@ def _as_holder(
         return job
     held = {
         name: (place[job.id],)
-        for name in job.parts
-        if nodes[name].part and (place := places[name]) is not None
+        for name in _divided(job, nodes)
+        if (place := places[name]) is not None
     }
     part = next(nodes[name].part for name in held)
     return job._replace(held=held, part=part, slices=counts[job.id])

@@ -135,8 +135,8 @@ class SlurmJob(NamedTuple):
     @property
     def counted_gpus(self) -> int:
         """How many GPUs that it holds Slurm counts: a slice is one, a shard is none."""
-        gpus = sum(map(len, self.held.values()))
-        return gpus * self.slices * (self.part != SHARD) if self.slices else gpus
+        parts = sum(one.number for one in self.parts.values() if one.part != SHARD)
+        return parts + sum(map(len, self.held.values())) * (self.slices == 0)
 
     @property
     def tasks_per_node(self) -> int:
@@ -242,5 +242,5 @@ def _held(
         elif key == "GRES":
             gpus, of_gpus = tuple(indices(text)), parts_in(text)
             held |= {name: gpus for name in group if name in nodes and gpus}
-            parts |= {name: of_gpus[0] for name in group if name in nodes and of_gpus}
+            parts |= {name: of_gpus[0] for name in group if of_gpus}
     return held, parts

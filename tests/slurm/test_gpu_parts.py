@@ -174,6 +174,25 @@ def test_slices_of_jobs_that_slurm_does_not_show_take_the_node(parts: Outputs) -
     assert (away.server, away.gpus) == ("node3", 2)
 
 
+def test_limits_on_gpus_count_slices_and_no_shards(parts: Outputs) -> None:
+    """As Slurm does; job 8 is not in the instance, and counts."""
+    config = parts["config"].replace("Enforce = none", "Enforce = associations,limits")
+    text = re.sub(r"Account=\(null\)( +)QOS=\(null\)", r"Account=vision\1QOS=normal", parts["job"])
+    qos = "normal|0||cluster|gres/gpu=16|||\n"
+    found = changed({**parts, "config": config, "job": text, "qos": qos}, "6", QOS="normal")
+    reading = read(changed(found, "12", TresPerNode="gres:gpu:a100_1g.5gb:2"))
+    uses = {job.name: job.resources_per_gpu for job in reading.instance.jobs}
+    limit = "QOS normal"
+    assert {name: one[limit] for name, one in uses.items() if one} == {
+        "4": 1, "5": 1, "6": 3, "7": 1, "9": 1, "12": 2, "13": 1, "19": 1
+    }  # fmt: skip
+    (resource,) = reading.instance.resources
+    assert resource.windows[0].capacity == 15
+    low = read({**found, "qos": qos.replace("16", "2")})
+    assert "asks for 4 GPUs" in why(low, "19")
+    assert jobs_of(low)["11"].slices == 4
+
+
 def test_a_profile_tells_how_jobs_on_parts_slow_each_other_down(parts: Outputs) -> None:
     told = 'rarmodel {"sensitivity":0.5,"pressure":0.25}'
     row = next(row for row in parts["job"].split("\n") if row.startswith("JobId=10 "))

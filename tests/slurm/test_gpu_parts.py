@@ -234,7 +234,7 @@ def test_a_plan_without_shards_has_no_word_of_them(parts: Outputs) -> None:
 def test_shards_that_another_job_took_make_the_plan_stale(parts: Outputs) -> None:
     made = slurm.plan(slurm.read(run=Replayed(parts)), iterations=20, threads=1)
     text, node = parts["job"], parts["node"]
-    # Since the plan, jobs 1 to 3 have got all shards that they can of nodes 1 and 2.
+    # Since the plan job 4 has got all GPUs of node 2 but the one that is shared.
     text = re.sub(r"GRES=gpu:h100:1\(IDX:1\)", "GRES=gpu:h100:3(IDX:1-3)", text)
     node = node.replace("GresUsed=gpu:h100:1(IDX:1)", "GresUsed=gpu:h100:3(IDX:1-3)")
     assert text != parts["job"]

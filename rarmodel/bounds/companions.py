@@ -28,15 +28,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
-from rarmodel.model import lone_options
+from rarmodel.model import job_extremes
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.gpu_sharing import shares_gpus
-from rarmodel.model.objectives import MAKESPAN, Objective, Value
+from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 
 from .bound import ALWAYS, Bound
 from .column_program import ColumnProgram, Solution
 from .companion_rates import PARTS, GpuKind, Rates, companion_rates
+from .companion_times import over_time
 from .gpu_sets import Candidates, Found, dearest_sets, scratch_of
 from .least_demands import Machine, filled, works
 from .one_machine import proven_on
@@ -58,7 +59,10 @@ THOROUGH_ITEMS = 2_000
 
 
 def best_companions(instance: Instance, objective: Objective) -> Value | None:
-    """What machines prove that do what GPUs do at best."""
+    """What machines prove that do what GPUs do at best.
+
+    Prices over time are only for objectives that the instance asks for, as they take longer.
+    """
     if not shares_gpus(instance) or not objective.of_completions:
         return None
     found = list[Value]()
@@ -67,6 +71,9 @@ def best_companions(instance: Instance, objective: Objective) -> Value | None:
             found.append(filled(machine))
         else:
             found += proven_on(instance, objective, machine)
+            if objective in objectives_of(instance):
+                priced = over_time(instance, objective, machine)
+                found += [] if priced is None else [priced]
     return max(found, default=None)
 
 
@@ -101,13 +108,12 @@ class Priced(NamedTuple):
 def _machine(instance: Instance, rates: Rates, priced: Priced) -> Machine:
     """The machine at some prices; jobs whose work is worth nothing do not use it."""
     users = {}
-    for work, options in zip(works(instance), lone_options(instance), strict=True):
+    for work, extreme in zip(works(instance), job_extremes(instance), strict=True):
         item, left = rates.item[work.job], instance.jobs[work.job].iterations_left
         alone, price = rates.alone[item], PARTS * int(priced.prices[item])
         area = left * price * alone.denominator // alone.numerator
         if area > 0:
-            fastest = max(one.pace.speed(one.servers, one.gbps) for one in options)
-            users[work.job] = work._replace(area=area, span=left // fastest)
+            users[work.job] = work._replace(area=area, span=left // extreme.best_speed)
     return Machine(priced.room(rates), users)
 
 

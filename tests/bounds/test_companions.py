@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from random import Random
 from typing import Any
 
@@ -17,6 +17,7 @@ from sharing_instances import random_sharing
 
 from rarmodel.bounds import companions
 from rarmodel.bounds.companion_rates import PARTS, companion_rates
+from rarmodel.bounds.companion_times import falling, over_time
 from rarmodel.bounds.companions import best_companions, companion_machines
 from rarmodel.bounds.least_demands import filled
 from rarmodel.files import parse_instance
@@ -95,6 +96,26 @@ def test_the_greatest_term_knows_it_too() -> None:
     instance = on_one_gpu(*({"due": 4},) * 4)
     assert best_companions(instance, objective("max-tardiness")) == 12
     assert best_companions(instance, objective("late-jobs")) == 3
+
+
+def test_prices_over_time_know_which_jobs_are_late_together() -> None:
+    each = [{"due": due, "weight": weight} for due, weight in ((4, 3), (8, 1), (8, 1), (12, 2))]
+    instance = on_one_gpu(*each).model_copy(update={"objective": "total-tardiness"})
+    # They take turns, one of weight 1 last: it is due at 8, and completes at 16.
+    (machine,) = companion_machines(instance)
+    aim = objective("total-tardiness")
+    assert over_time(instance, aim, machine) == best_companions(instance, aim) == 8
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1))
+def test_prices_that_never_rise_are_close_to_those_that_do(prices: list[float]) -> None:
+    found = falling(np.array(prices))
+    assert all(one >= other for one, other in pairwise(found))
+    assert len(found) == len(prices)
+    if all(one >= other for one, other in pairwise(prices)):
+        assert found.tolist() == prices
+    # Levels are means: none is above all prices, or below.
+    assert min(prices) * (1 - 1e-9) <= found.min() <= found.max() <= max(prices) * (1 + 1e-9)
 
 
 def test_where_nobody_shares_it_says_nothing() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from depth import first
 from random_instances import random_instance
 
 import rarmodel
@@ -37,7 +38,7 @@ def without_model(formulation: Formulation) -> Formulation:
     return replace(formulation, unfit=lambda _: "no model today")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", first(2, range(6)))
 def test_orders_are_no_worse_than_heuristics_and_never_below_the_optimum(seed: int) -> None:
     instance = small(seed)
     formulation = TIME_INDEXED.extended("total", objective=total)

@@ -148,9 +148,14 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def marks_of(command: str, name: str) -> list[pytest.MarkDecorator]:
-    """Slow are charts by `plot`, which are those of `report`, and most objectives of what draws."""
+    """Slow is what repeats others: most objectives of what draws or compares, and most features.
+
+    Charts by `plot` are those of `report`, and `compare` takes each feature without an objective.
+    """
     charts = command in {"plot", "report"} or command.startswith("compare")
-    repeats = name in OBJECTIVES[1:-1] or (command == "plot" and name in FEATURES[1:])
+    repeats = name in OBJECTIVES[1:-1] or (
+        command in {"plot", "compare, objective"} and name in FEATURES[1:]
+    )
     return [pytest.mark.slow] if charts and repeats else []
 
 

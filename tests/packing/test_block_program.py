@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from buddy_packings import Jobs, Problem, check, dive, fits, go_on, problems
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from rarmodel.packing.dive import Dive
 
 
 @given(problem=problems())
-@settings(deadline=None, max_examples=150)
+@examples(50)
 def test_a_program_finds_a_packing_if_and_only_if_there_is_one(problem: Problem) -> None:
     gpus, jobs, target = problem
     packed, surely_none = BlockProgram(*problem).solve(60, 1, go_on)
@@ -23,7 +24,7 @@ def test_a_program_finds_a_packing_if_and_only_if_there_is_one(problem: Problem)
 
 
 @given(problem=problems(), seed=st.integers(0, 2**20), last_jobs=st.integers(0, 8))
-@settings(deadline=None, max_examples=150)
+@examples(50)
 def test_a_dive_finds_packings_only_where_there_are_some(
     problem: Problem, seed: int, last_jobs: int
 ) -> None:

@@ -111,7 +111,7 @@ def test_weights_say_who_completes_first() -> None:
     assert means[1] < means[0]
 
 
-@pytest.mark.parametrize("seed", first(10, range(16)))
+@pytest.mark.parametrize("seed", first(4, range(16)))
 def test_no_schedule_gets_worse_whatever_it_is(seed: int) -> None:
     random = Random(seed)
     features = NAMES if seed % 2 else []

@@ -372,8 +372,8 @@ def test_status_comes_from_exact_values(
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to another process")
 def test_ctrl_c_writes_the_best_schedule_whole(tmp_path: Path) -> None:
-    instance = random_instance(Random(5), jobs=14, servers=4, tree=True, most_slots=8)
-    time = instance.time.model_copy(update={"horizon": 80})
+    instance = random_instance(Random(5), jobs=10, servers=3, tree=True, most_slots=8)
+    time = instance.time.model_copy(update={"horizon": 50})
     instance = instance.model_copy(update={"time": time})
     source, target = tmp_path / "instance.json", tmp_path / "schedule.json"
     source.write_text(to_json(instance), encoding="utf-8")

@@ -73,7 +73,7 @@ def test_constraints_are_kept_by_what_orders_give() -> None:
         model.late = pyo.Constraint(expr=model.start[first] >= 3)
 
     formulation = without_model(TIME_INDEXED.extended("late", late, objective=total))
-    found = rarmodel.solve(instance, formulation=formulation, time_limit=3, threads=1)
+    found = rarmodel.solve(instance, formulation=formulation, time_limit=1, threads=1)
     assert found.schedule is not None
     assert next(a.start for a in found.schedule.assignments if a.job == first) >= 3
 
@@ -91,7 +91,7 @@ def test_a_known_schedule_is_an_answer_where_there_is_no_model(base: Formulation
         model.late = pyo.Constraint(expr=model.start[first] >= 3)
 
     formulation = without_model(base.extended("late", late, objective=total))
-    found = rarmodel.solve(instance, formulation=formulation, time_limit=2, threads=1)
+    found = rarmodel.solve(instance, formulation=formulation, time_limit=1, threads=1)
     assert found.status == "feasible"
     assert found.schedule is not None
     assert found.report is not None

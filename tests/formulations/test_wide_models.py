@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count, islice
+from itertools import count, islice, product
 from random import Random
 from typing import NamedTuple
 
@@ -127,8 +127,19 @@ def drawn(
     return random_wide(Random(seed), features, jobs=jobs, objectives=objectives, most_slots=3)
 
 
-@every_model
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(
+    ("objective", "model"),
+    [
+        # The models are those of HiGHS for CP-SAT too, so most objectives are slow there.
+        pytest.param(
+            objective,
+            model,
+            id=f"{objective}-{name}",
+            marks=[pytest.mark.slow] if "cpsat" in name and objective in OBJECTIVES[2:] else [],
+        )
+        for objective, (name, model) in product(OBJECTIVES, ALL.items())
+    ],
+)
 def test_all_features_with_every_objective(objective: str, model: Model) -> None:
     instance = drawn(OBJECTIVES.index(objective) + 1, model.features, [objective])
     check(instance, best_of(model, instance))
@@ -428,7 +439,8 @@ def test_intervals_without_contention(
     objective: str, place: int, without: Callable[[Instance], Instance]
 ) -> None:
     every = INTERVALS.features
-    for features in ((), every, tuple(name for name in every if name not in PLACES)):
+    kinds = (every, tuple(name for name in every if name not in PLACES), ())
+    for features in kinds[: 2 + place]:
         drawn_ones = (without(drawn(seed, features, [objective])) for seed in count())
         fit = (one for one in drawn_ones if INTERVAL.unfit(scope_of(one, horizon_of(one))) is None)
         instance = next(islice(fit, place, None))

@@ -159,7 +159,7 @@ def test_the_log_goes_where_it_is_wanted_and_nowhere_else(
 @each_solver
 def test_progress_reports_incumbent_and_bound(solver: Solver) -> None:
     seen: list[tuple[float | None, float | None]] = []
-    solver.solve(knapsack(80), Limits(time_limit=2, progress=lambda *pair: seen.append(pair)))
+    solver.solve(knapsack(80), Limits(time_limit=1, progress=lambda *pair: seen.append(pair)))
     both = [pair for pair in seen if None not in pair]
     assert both
     assert all(bound <= incumbent for incumbent, bound in both if incumbent and bound)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from depth import first
 from traces import imported, rows
 
 import rarmodel
@@ -41,8 +40,10 @@ def zipped(content: bytes, times: int) -> bytes:
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        *first(2, [("import", line) for line in LINES]),
-        *first(1, [("calibrate", line) for line in LINES]),
+        *(("import", line) for line in LINES[:2]),
+        ("calibrate", LINES[0]),
+        *(pytest.param("import", line, marks=pytest.mark.slow) for line in LINES[2:]),
+        *(pytest.param("calibrate", line, marks=pytest.mark.slow) for line in LINES[1:]),
     ],
 )
 def test_small_file_of_gigabytes_is_refused_without_taking_them(

@@ -104,7 +104,7 @@ def test_weights_say_who_completes_first() -> None:
     )
     means = []
     for one in (instance, instance.model_copy(update={"jobs": jobs})):
-        result = solve(one, method="search", iterations=40, threads=2, seed=1)
+        result = solve(one, method="search", iterations=12, threads=2, seed=1)
         assert result.report is not None
         ends = [result.report.completion[one.jobs[i].name] for i in heavy]
         means.append(sum(end for end in ends if end is not None))

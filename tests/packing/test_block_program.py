@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from buddy_packings import Jobs, Problem, check, dive, fits, go_on, problems
 from depth import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel.packing.block_program import BlockProgram, Kind
@@ -49,7 +49,7 @@ def tight(seed: int) -> Problem:
 
 
 @given(seed=st.integers(0, 2**20))
-@settings(deadline=None, max_examples=5)
+@examples(5)
 def test_dives_find_packings_that_leave_no_slot_idle(seed: int) -> None:
     gpus, jobs, target = tight(seed)
     random = np.random.default_rng(seed)

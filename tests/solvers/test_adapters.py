@@ -13,7 +13,7 @@ from random import Random
 import pyomo.environ as pyo
 import pytest
 from depth import examples
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rarmodel.errors import UsageError
@@ -199,7 +199,7 @@ def test_a_model_that_is_not_linear_is_solved_to_global_optimality(solver: Solve
 
 
 @each_nonlinear_solver
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 10**6))
 def test_small_nonlinear_models_agree_with_trying_everything(solver: Solver, seed: int) -> None:
     random = Random(seed)

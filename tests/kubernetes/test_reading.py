@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from depth import first
 
 from rarmodel import files, kubernetes, solve
 from rarmodel.errors import InputError, UsageError
@@ -448,7 +449,7 @@ def _mutated(value: Any, rng: random.Random) -> Any:
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first(15, range(40)))
 def test_nonsense_in_any_object_breaks_nothing_else(cluster: str, seed: int) -> None:
     rng, items = random.Random(seed), items_of(cluster)
     for i in rng.sample(range(len(items)), 3):

@@ -15,7 +15,6 @@ from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
     from rarmodel import online
-    from rarmodel.schema import Instance
 
 
 @overload
@@ -62,7 +61,7 @@ def simulate(
 
     Jobs become known at their releases. The policy decides who holds how many GPUs, the placement
     where. Rings slow each other down as everywhere in rarmodel. Replicas of services follow their
-    demand, which is known beforehand: jobs give way where a replica begins.
+    demand, which is known beforehand: jobs make room where a replica begins.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def simulate(
     several = isinstance(policy, Sequence) and not isinstance(policy, str)
     asked = list(policy) if isinstance(policy, Sequence) and several else [policy]
     policies: list[online.Policy] = [registry.find("policies", one) for one in asked]
-    beside: Callable[[str, Callable[[Instance], online.Simulation]], online.Simulation] | None
+    beside: Callable[[str, Callable[..., online.Simulation]], online.Simulation] | None
     beside = None
     if problem.services:
         from rarmodel.serving import replicas_of_play, simulate_beside  # noqa: PLC0415 - loads Pyomo

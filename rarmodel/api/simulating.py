@@ -96,6 +96,8 @@ def simulate(
     UsageError
         If a name is unknown, or a policy does not take the instance, fails, or asks for what it may
         not know.
+    NoScheduleError
+        If replicas of services find no room, or can never answer.
     VerificationError
         If the schedule breaks a constraint other than a deadline or the horizon.
     """

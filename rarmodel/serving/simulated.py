@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rarmodel.bounds import impossible, objective_bound
-from rarmodel.errors import UsageError, VerificationError
+from rarmodel.errors import NoScheduleError, UsageError, VerificationError
 from rarmodel.limits import Limits
 from rarmodel.model import never_complete
 from rarmodel.model.impossible import without_place_at_last
@@ -55,19 +55,21 @@ def replicas_of_play(instance: Instance) -> Beside:
     Raises
     ------
     UsageError
-        If replicas find no room, or jobs would have to give way to something else and may not.
+        If jobs would have to give way to reservations or the like, and may not.
+    NoScheduleError
+        If no replicas can ever answer, or they find no room.
     """
     if why := needs_preemption(instance):
         raise UsageError(why)
     if (none := impossible(instance)) is not None and not never_complete(instance):
-        raise UsageError(f"nothing is played: {none.stopped}: {'; '.join(none.reasons)}")
+        raise NoScheduleError(f"nothing is played: {none.stopped}: {'; '.join(none.reasons)}")
     lending: frozenset[str] = frozenset()
     decided = decide_replicas(instance, Limits())
     if isinstance(decided, str) and (may_lend := _may_lend(instance)):
         lending = may_lend
         decided = decide_replicas(instance, Limits(), lending)
     if isinstance(decided, str):
-        raise UsageError(f"nothing is played: {decided}")
+        raise NoScheduleError(f"nothing is played: {decided}")
     return Beside(decided._replace(rest=_firm(decided.rest)), lending)
 
 

@@ -23,13 +23,16 @@ Expressions for your own constraints and objectives:
 
 Replicas of slices share GPUs with those of their own kind. Demand and accuracy are divided by the
 requests, so that all right sides are 1; the entry `margin` of `data` is added to them. A solver
-keeps them only nearly, so whoever reads a mix checks it in exact numbers, and asks for a margin if
-need be.
+keeps them only nearly: `near_misses` rules out what falls short by little. Whoever reads a mix
+checks it in exact numbers all the same, and asks for a margin if need be.
+
+`cheapest_placed` has the same by single servers. It is larger, and each of its mixes finds room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import pyomo.environ as pyo
@@ -40,19 +43,16 @@ from rarmodel.model.services import why_unanswerable
 from rarmodel.schema import Schedule
 from rarmodel.schema.base import exactly
 
-from .cheapest_mix_numbers import Key, Mix, mix_of
+from .cheapest_mix_numbers import Key, Mix, Numbers, mix_of
 from .component import Component
 from .composition import OBJECTIVE
 from .formulation import Formulation
+from .near_misses import Row, rule_out
 from .plan import Plan
 from .scope import Scope
 
 MOST_TERMS = 2_000_000
 """Most terms of a model."""
-
-
-Numbers = Callable[[Scope], Mix]
-"""The kinds of replicas and the pieces of time: `mix_of`, or `slots_of` beside jobs."""
 
 
 def replicas(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
@@ -121,6 +121,8 @@ def demand(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     ```
     Σ_c (μ_c/R_k)·ready_ck ≥ 1
     ```
+
+    `near_misses` rules out what only seems to be enough.
     """
     mix, margin = numbers(scope), float(scope.read("margin", 0.0))
 
@@ -130,6 +132,8 @@ def demand(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
         return sum(rates) >= 1 + margin
 
     m.demand = pyo.Constraint(_asking(mix), rule=rule)
+    rates = {c: kind.rate for c, kind in mix.kinds.items()}
+    rule_out(m, "demand", [_row(m, mix, name, k, rates) for name, k in _asking(mix)])
 
 
 def accuracy(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
@@ -142,11 +146,12 @@ def accuracy(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     ```
 
     which is the dual of the linear program that fills the rates; see `bounds.cheapest_replicas`.
-    Both sides are divided by y − y_u.
+    Both sides are divided by y − y_u. `near_misses` rules out what only seems to be enough.
     """
     mix, margin = numbers(scope), float(scope.read("margin", 0.0))
     services = {service.name: service for service in scope.instance.services}
     m.accuracy = pyo.ConstraintList()
+    rows = []
     for name, k in _asking(mix):
         least = services[name].min_accuracy
         own = {c: mix.kinds[c] for c in _of(mix, name)}
@@ -160,6 +165,13 @@ def accuracy(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
                     if kind.accuracy > level
                 ]
                 m.accuracy.add(sum(gives) >= 1 + margin)
+                beyond = {
+                    c: (kind.accuracy - level) * kind.rate / lacking
+                    for c, kind in own.items()
+                    if kind.accuracy > level
+                }
+                rows.append(_row(m, mix, name, k, beyond))
+    rule_out(m, "accuracy", rows)
 
 
 def room(m: Any, scope: Scope) -> None:
@@ -201,14 +213,14 @@ def room(m: Any, scope: Scope) -> None:
                 m.room.add(pyo.inequality(None, sum(taken), left))
 
 
-def quotas(m: Any, scope: Scope) -> None:
+def quotas(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     """Replicas of a tenant, and of those below it, hold no more than the cap leaves.
 
     ```
     Σ_c w_c·up_ck ≤ cap − GPUs of jobs that run at slot 0
     ```
     """
-    mix = mix_of(scope)
+    mix = numbers(scope)
     m.quotas = pyo.ConstraintList()
     for most, below in mix.caps.values():
         for k in range(len(mix.pieces)):
@@ -220,14 +232,14 @@ def quotas(m: Any, scope: Scope) -> None:
             m.quotas.add(pyo.inequality(None, sum(held), most))
 
 
-def cost(m: Any, scope: Scope) -> None:
+def cost(m: Any, scope: Scope, numbers: Numbers = mix_of) -> None:
     """Minimise the price of what is held, in GPU-hours where there are no prices.
 
     ```
     Σ_ck p_c·(d_k·ready_ck + min(σ_c, start of k)·begun_ck)
     ```
     """
-    mix = mix_of(scope)
+    mix = numbers(scope)
     m.price = pyo.Expression(
         expr=sum(
             float(mix.kinds[i[:3]].price * (mix.pieces[i[3]].end - mix.pieces[i[3]].start))
@@ -241,11 +253,12 @@ def cost(m: Any, scope: Scope) -> None:
 
 REPLICAS = Component("replicas", replicas, gives=("ready",))
 STARTS = Component("starts", starts, needs=("ready",), gives=("begun", "up"))
-DEMAND = Component("demand", demand, needs=("ready",))
+DEMAND = Component("demand", demand, needs=("ready",), gives=("demand_beyond",))
 ACCURACY = Component(
     "accuracy",
     accuracy,
     needs=("ready",),
+    gives=("accuracy_beyond",),
     when=lambda scope: any(one.min_accuracy is not None for one in scope.instance.services),
 )
 ROOM = Component("room", room, needs=("up",), gives=("shared",))
@@ -255,6 +268,16 @@ PRICE = Component(OBJECTIVE, cost, needs=("ready", "begun"), gives=("price",))
 
 def _of(mix: Mix, service: str) -> list[Key]:
     return [c for c in mix.kinds if c[0] == service]
+
+
+def _row(m: Any, mix: Mix, service: str, k: int, rates: Mapping[Key, Fraction]) -> Row:
+    """What replicas give of what is asked for in a piece, from rates by kind."""
+    asked = mix.pieces[k].rates[service]
+    gives: dict[Fraction, list[Any]] = {}
+    own = [c for c in _of(mix, service) if c in rates]
+    for c in sorted(own, key=lambda c: -rates[c]):
+        gives.setdefault(rates[c] / asked, []).append(m.ready[(*c, k)])
+    return Row(service, k, gives)
 
 
 def _asking(mix: Mix) -> list[tuple[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -24,11 +24,11 @@ from rarmodel.schema.tenants import lineages
 from .scope import Scope, once_per_scope
 
 Key = tuple[str, str, str]
-"""Service, variant, and the first server of a group of equal ones."""
+"""Service, variant, and the first server of a group of equal ones, or `s0:1` for a GPU."""
 
 
 class Kind(NamedTuple):
-    """Replicas of a variant on a group of servers.
+    """Replicas of a variant on a group of servers, or on one GPU.
 
     Attributes
     ----------
@@ -46,6 +46,8 @@ class Kind(NamedTuple):
         Slots before it is ready.
     on_gpu
         How many share a GPU if they are alone there; 0 for replicas that hold whole GPUs.
+    gpu
+        Index of the GPU on which replicas of slices are; None if nobody says which one.
     """
 
     service: Service
@@ -56,6 +58,7 @@ class Kind(NamedTuple):
     price: Fraction
     startup: int
     on_gpu: int
+    gpu: int | None = None
 
     @property
     def accuracy(self) -> Fraction:
@@ -110,7 +113,8 @@ class Mix(NamedTuple):
             if lacking > 0 and kind.accuracy > level:
                 needs.append(lacking / ((kind.accuracy - level) * kind.rate))
         rates = (piece.rates.get(key[0], Fraction(0)) for piece in self.pieces)
-        return ceil(max(needs) * max(rates))
+        most = ceil(max(needs) * max(rates))
+        return most if kind.gpu is None else min(most, kind.on_gpu)
 
     def before(self, key: Key, k: int) -> int:
         """Slots for which a replica holds GPUs before it is ready from a piece on.
@@ -128,20 +132,46 @@ def mix_of(scope: Scope) -> Mix:
 
 @once_per_scope
 def slots_of(scope: Scope) -> Mix:
-    """The same by single servers and slots: jobs beside them begin and end in any slot."""
+    """The same by single servers and slots: jobs beside them begin and end in any slot.
+
+    Replicas of slices are by GPU.
+    """
     instance = scope.instance
-    names = [server.name for server in instance.cluster.servers]
-    kinds = {
-        (service, variant, names[s]): kind._replace(servers=(s,))
-        for (service, variant, _), kind in _kinds(instance).items()
-        for s in kind.servers
-    }
     pieces = tuple(
         piece._replace(start=t, end=t + 1)
         for piece in _pieces(instance)
         for t in range(piece.start, piece.end)
     )
-    return Mix(kinds, pieces, _caps(instance), _spans(pieces))
+    return Mix(dict(_singles(instance)), pieces, _caps(instance), _spans(pieces))
+
+
+@once_per_scope
+def singles_of(scope: Scope) -> Mix:
+    """The same by single servers, and by GPU where replicas hold slices, in pieces of time."""
+    instance = scope.instance
+    return numbers_of(instance)._replace(kinds=dict(_singles(instance)))
+
+
+def label_on(server: str, gpu: int | None) -> str:
+    """The last part of the key of a kind on a server, or on one of its GPUs.
+
+    A variant holds slices or whole GPUs, so no two of its labels are equal.
+    """
+    return server if gpu is None else f"{server}:{gpu}"
+
+
+def _singles(instance: Instance) -> Iterator[tuple[Key, Kind]]:
+    """The kinds by single servers, and by GPU where they hold slices."""
+    for (service, variant, _), kind in _kinds(instance).items():
+        for s in kind.servers:
+            server = instance.cluster.servers[s]
+            for gpu in range(server.gpus) if kind.on_gpu else (None,):
+                key = service, variant, label_on(server.name, gpu)
+                yield key, kind._replace(servers=(s,), gpu=gpu)
+
+
+Numbers = Callable[[Scope], Mix]
+"""Kinds of replicas and pieces of time: `mix_of`, `singles_of`, or `slots_of` beside jobs."""
 
 
 def numbers_of(instance: Instance) -> Mix:

@@ -16,6 +16,8 @@ from rarmodel.schema import Schedule
 
 from .scope import Scope, once_per_scope
 
+Gpu = tuple[str, int]
+"""Server and index of a GPU."""
 Gpus = Mapping[str, tuple[int, ...]]
 """Indices of GPUs by server."""
 
@@ -98,18 +100,21 @@ def numbered_in_order(scope: Scope, schedule: Schedule) -> Schedule:
             for gpu in sorted(gpus):
                 if (server, gpu) in free and (server, gpu) not in number:
                     number[server, gpu] = left[server].pop(0)
-    renamed = tuple(
-        one.model_copy(
-            update={
-                "gpus": {
-                    server: tuple(sorted(number.get((server, gpu), gpu) for gpu in gpus))
-                    for server, gpus in one.gpus.items()
-                }
-            }
-        )
-        for one in schedule.assignments
-    )
-    return schedule.model_copy(update={"assignments": renamed})
+    # Replicas of services may be on GPUs without jobs, too.
+    for server, alike in _alike(scope).items():
+        for gpu in alike:
+            if (server, gpu) not in number:
+                number[server, gpu] = left[server].pop(0)
+
+    def renamed(gpus: Gpus) -> dict[str, tuple[int, ...]]:
+        return {
+            server: tuple(sorted(number.get((server, gpu), gpu) for gpu in some))
+            for server, some in gpus.items()
+        }
+
+    jobs = (one.model_copy(update={"gpus": renamed(one.gpus)}) for one in schedule.assignments)
+    replicas = (one.model_copy(update={"gpus": renamed(one.gpus)}) for one in schedule.services)
+    return schedule.model_copy(update={"assignments": tuple(jobs), "services": tuple(replicas)})
 
 
 def label_of_gpus(gpus: Gpus) -> str:

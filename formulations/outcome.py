@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rarmodel.model.gpu_sharing import losses
 from rarmodel.model.interruptions import checkpoint_interval, kept_iterations, may_stop
 from rarmodel.model.timing import restore_slots
-from rarmodel.schema import Job, Schedule
+from rarmodel.schema import Job, Replica, Schedule
 from rarmodel.schema.schedule import Held
 from rarmodel.verifier import Period, Ring, Run, run_of, simulate
 
@@ -182,6 +182,21 @@ class ScheduleOutcome:
         """The jobs that have a worker on a GPU of a server in a slot."""
         here = ((j, self.at(j, t)) for j in self.segments)
         return [j for j, one in here if one is not None and g in one.gpus.get(s, ())]
+
+    def replicas_of_slices(self, s: str, g: int, t: int) -> bool:
+        """Whether replicas that hold slices are on a GPU of a server in a slot."""
+        return any(one.start <= t < one.end and g in one.gpus.get(s, ()) for one in self._of_slices)
+
+    @cached_property
+    def _of_slices(self) -> list[Replica]:
+        """The replicas that hold slices."""
+        sliced = {
+            (service.name, variant.name)
+            for service in self.scope.instance.services
+            for variant in service.variants
+            if variant.slices is not None
+        }
+        return [one for one in self.replicas if (one.service, one.variant) in sliced]
 
     def load_beside(self, j: str, t: int) -> int:
         """The greatest load of others that make progress on a job's GPUs in a slot, in `UNITS`."""

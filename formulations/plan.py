@@ -26,6 +26,8 @@ class PlannedReplica(NamedTuple):
         How many GPUs it holds there.
     start, end
         The slots.
+    gpu
+        If it holds slices: a GPU of the plan. Those with whom it is there at once share its GPU.
     """
 
     service: str
@@ -34,6 +36,7 @@ class PlannedReplica(NamedTuple):
     gpus: int
     start: int
     end: int
+    gpu: int | None = None
 
 
 class Plan(NamedTuple):

@@ -1,9 +1,9 @@
 """Replicas of services in `time-indexed`, beside the jobs (model, section 16).
 
-They are those of `cheapest-mix`, by single servers and slots. Replicas hold whole GPUs here, so
-how many of them a server holds is enough: intervals of which never more than O_s overlap find
-numbers. Demand may last beyond the slots of the jobs. Replicas are then alone there, in slots of
-their own.
+They are those of `cheapest-mix`, by single servers and slots. Where GPUs are held as a whole, how
+many of them a server holds is enough: intervals of which never more than O_s overlap find numbers.
+Slices are by GPU: see `replicas_on_gpus`. Demand may last beyond the slots of the jobs. Replicas
+are then alone there, in slots of their own.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from math import ceil, lcm
 from typing import Any
 
 import pyomo.environ as pyo
 
-from rarmodel.model.features import SERVICES, SHARED_GPUS
-from rarmodel.model.gpu_sharing import shares_gpus
+from rarmodel.model.features import SERVICES
+from rarmodel.model.held_parts import held_parts, parts_on
 from rarmodel.model.objectives import Objective, Value, exact
-from rarmodel.model.services import ready_at, why_unanswerable
+from rarmodel.model.services import asks, ready_at, why_unanswerable
 from rarmodel.schema import Instance
 from rarmodel.schema.tenants import lineages
 
 from .cheapest_mix import ACCURACY, DEMAND, REPLICAS, STARTS
-from .cheapest_mix_numbers import Key, running_gpus, slots_of
+from .cheapest_mix_numbers import Key, label_on, running_gpus, slots_of
 from .component import Component
 from .formulation import Formulation
+from .gpu_placements import shares
 from .outcome import ScheduleOutcome
 from .plan import PlannedReplica
 from .replica_stays import needed, stays
+from .replicas_on_gpus import ROOM_OF_SLICES, at_most, kinds_on_gpus, whole_kinds
 from .scope import Scope
 from .values import Values
 
@@ -43,12 +46,6 @@ def why_apart(instance: Instance, formulation: Formulation) -> str | None:
         return f"{name} has no services"
     if formulation.restricts:
         return f"{name} has additions, which know jobs alone"
-    if shares_gpus(instance):
-        return f"jobs share GPUs ({SHARED_GPUS.place(instance)})"
-    for i, service in enumerate(instance.services):
-        for k, variant in enumerate(service.variants):
-            if variant.slices is not None:
-                return f"replicas take slices of GPUs (services[{i}].variants[{k}].slices)"
     return None
 
 
@@ -59,9 +56,8 @@ def unfit_beside(scope: Scope, formulation: Formulation) -> str | None:
     return "; ".join(why_unanswerable(scope.instance)) or None
 
 
-def asks(scope: Scope) -> bool:
-    """Whether some service asks for something."""
-    return any(entry.requests_per_second for one in scope.instance.services for entry in one.demand)
+def _asks(scope: Scope) -> bool:
+    return asks(scope.instance)
 
 
 def size_beside(scope: Scope) -> int:
@@ -77,47 +73,64 @@ def room_beside(m: Any, scope: Scope) -> None:
     jobs that run at slot 0:
 
     ```
-    Σ_j held_jst + Σ_{c on s} w_c·up_ct ≤ R_t                          if Q ≤ R_t; otherwise
-    Σ_j held_jst + Σ_{c on s} w_c·up_ct ≤ R_t + (Q − R_t)·yields_t
-    Σ_{j not running at 0} held_jst + Σ_{c on s} w_c·up_ct ≤ R_t·(1 − yields_t)
+    h_t = Σ_{c on s} w_c·up_ct + Σ_g sliced_gt                         what replicas hold
+    Σ_j held_jst + h_t ≤ R_t                                           if Q ≤ R_t; otherwise
+    Σ_j held_jst + h_t ≤ R_t + (Q − R_t)·yields_t
+    Σ_{j not running at 0} held_jst + h_t ≤ R_t·(1 − yields_t)
     ```
 
-    `yields` is `capacity_yields[s,t]`. After the last slot of the jobs replicas are alone.
+    `sliced_gpu` are GPUs with replicas of slices, and w_c is 0 for these. `yields` is
+    `capacity_yields[s,t]`. After the last slot of the jobs replicas are alone. Where jobs share
+    GPUs, `room_on_gpus` has replicas, too.
     """
     mix, cluster, ran = slots_of(scope), scope.instance.cluster, running_gpus(scope.instance)
-    on: dict[str, list[Key]] = {}
-    for c in mix.kinds:
-        on.setdefault(c[2], []).append(c)
+    whole, sliced = whole_kinds(scope), kinds_on_gpus(scope)
     m.room_beside = pyo.ConstraintList()
-    for s, kinds in on.items():
-        jobs = {j: [(j, s)] for j in scope.jobs}
+    for s in dict.fromkeys((*whole, *(name for name, _ in sliced))):
+        gpus = [g for g in sliced if g[0] == s]
+        jobs = {j: {(j, s): 1} for j in scope.jobs}
         for t in range(len(mix.pieces)):
             left = cluster.capacity(scope.server_index[s], t)
             yields = (m.component("capacity_yields"), (s, t))
-            _keep(m, m.room_beside, scope, t, (kinds, jobs), (left, ran[s]), yields)
+            held = sum(n * m.up[(*c, t)] for n, c in whole.get(s, ()))
+            held += sum(m.sliced_gpu[g, t] for g in gpus)
+            _keep(m, m.room_beside, scope, t, (held, jobs), (left, ran[s]), yields)
 
 
 def quotas_beside(m: Any, scope: Scope) -> None:
     """Jobs and replicas of a tenant, and of those below it, hold no more than its cap together.
 
     As `room_beside`, with the cap in the place of R_t, Q of the tenant's jobs, and `quota_yields`.
+    Slices are parts of a GPU, so both sides are multiplied by what makes whole numbers of them.
     """
     mix, above = slots_of(scope), lineages(scope.instance.tenants)
+    parts = lcm(
+        held_parts(scope.instance).of_gpu, *(c.gpus.denominator for c in mix.kinds.values())
+    )
+
+    def part(j: str, s: str) -> int:
+        return parts_on(scope.instance, scope.index[j], scope.server_index[s], parts)
+
     m.quotas_beside = pyo.ConstraintList()
     for tenant in scope.instance.tenants:
         if tenant.gpus is None or tenant.name not in mix.caps:
             continue
         _, services = mix.caps[tenant.name]
-        kinds = [c for c in mix.kinds if c[0] in services]
+        kinds = {c: int(kind.gpus * parts) for c, kind in mix.kinds.items() if c[0] in services}
         mine = [
             j for j, job in scope.jobs.items() if job.tenant and tenant.name in above[job.tenant]
         ]
-        jobs = {j: [(j, s) for s in scope.servers] for j in mine}
-        running = (scope.jobs[j].running for j in mine)
-        ran = sum(sum(map(len, one.gpus.values())) for one in running if one is not None)
+        jobs = {j: {(j, s): part(j, s) for s in scope.servers} for j in mine}
+        ran = sum(
+            part(j, s) * len(gpus)
+            for j in mine
+            if (one := scope.jobs[j].running) is not None
+            for s, gpus in one.gpus.items()
+        )
         for t in range(len(mix.pieces)):
             yields = (m.component("quota_yields"), (tenant.name, t))
-            _keep(m, m.quotas_beside, scope, t, (kinds, jobs), (tenant.gpus, ran), yields)
+            held = sum(n * m.up[(*c, t)] for c, n in kinds.items())
+            _keep(m, m.quotas_beside, scope, t, (held, jobs), (tenant.gpus * parts, ran), yields)
 
 
 def _keep(
@@ -125,7 +138,7 @@ def _keep(
     constraints: Any,
     scope: Scope,
     t: int,
-    users: tuple[list[Key], Mapping[str, list[tuple[str, str]]]],
+    users: tuple[Any, Mapping[str, Mapping[tuple[str, str], int]]],
     numbers: tuple[int, int],
     yields: tuple[Any, tuple[str, int]],
 ) -> None:
@@ -136,24 +149,23 @@ def _keep(
     m, constraints, scope, t
         The model, the list to which constraints are added, the scope, and the slot.
     users
-        The kinds of replicas that count, and by job that counts where what it holds does.
+        What replicas hold of the cap, and by job that counts what each of its GPUs does, by job
+        and server.
     numbers
         The cap, and what jobs that run at slot 0 hold of it then.
     yields
         The binaries by which such jobs may hold more than the cap, if there are any; and which.
     """
-    (kinds, jobs), (left, ran) = users, numbers
-    mix = slots_of(scope)
-    replicas = sum(int(mix.kinds[c].gpus) * m.up[(*c, t)] for c in kinds)
+    (replicas, jobs), (left, ran) = users, numbers
     if t >= scope.horizon:
-        constraints.add(pyo.inequality(None, replicas, left))
+        constraints.add(at_most(replicas, left))
         return
-    held = {j: sum(m.held[j, s, t] for j, s in where) for j, where in jobs.items()}
+    held = {j: sum(n * m.held[j, s, t] for (j, s), n in on.items()) for j, on in jobs.items()}
     every = sum(held.values()) + replicas
-    if ran <= left:
-        constraints.add(pyo.inequality(None, every, left))
-        return
     binaries, index = yields
+    if ran <= left or binaries is None:  # It is None where no job has a placement in its window.
+        constraints.add(at_most(every, left))
+        return
     others = sum(held[j] for j in held if scope.jobs[j].running is None) + replicas
     constraints.add(every <= left + (ran - left) * binaries[index])
     constraints.add(others <= left * (1 - binaries[index]))
@@ -161,7 +173,7 @@ def _keep(
 
 def price_of_replicas(scope: Scope, objective: Objective) -> dict[Key, Value]:
     """By kind: the price of a replica for a slot; none where prices do not count."""
-    if objective.prices is None or not asks(scope):
+    if objective.prices is None or not _asks(scope):
         return {}
     prices = objective.prices_of(scope.instance)
     return {
@@ -171,7 +183,7 @@ def price_of_replicas(scope: Scope, objective: Objective) -> dict[Key, Value]:
 
 def replicas_of(m: Any, scope: Scope) -> tuple[PlannedReplica, ...]:
     """The replicas of a solution, without what nobody needs."""
-    if not asks(scope):
+    if not _asks(scope):
         return ()
     mix = slots_of(scope)
     counts = {c: [0] * len(mix.pieces) for c in mix.kinds}
@@ -180,7 +192,8 @@ def replicas_of(m: Any, scope: Scope) -> tuple[PlannedReplica, ...]:
     return tuple(
         PlannedReplica(
             *(one.kind[0], one.kind[1], mix.kinds[one.kind].servers[0]),
-            *(int(mix.kinds[one.kind].gpus), one.start, one.end),
+            *(ceil(mix.kinds[one.kind].gpus), one.start, one.end),
+            gpu=mix.kinds[one.kind].gpu,
         )
         for one in needed(mix, stays(mix, counts))
     )
@@ -191,9 +204,10 @@ def _values(outcome: ScheduleOutcome) -> dict[str, Values]:
     mix = slots_of(outcome.scope)
     ready: Counter[tuple[Any, ...]] = Counter()
     for one in outcome.replicas:
-        (server,) = (name for name, gpus in one.gpus.items() if gpus)
-        c = one.service, one.variant, server
-        if c in mix.kinds:
+        ((server, gpus),) = ((name, gpus) for name, gpus in one.gpus.items() if gpus)
+        ways = (label_on(server, None), label_on(server, gpus[0]))
+        c = next((c for way in ways if (c := (one.service, one.variant, way)) in mix.kinds), None)
+        if c is not None:
             first = ready_at(one.start, mix.kinds[c].startup)
             ready.update((*c, t) for t in range(first, min(one.end, len(mix.pieces))))
 
@@ -213,31 +227,37 @@ def _values(outcome: ScheduleOutcome) -> dict[str, Values]:
 
 
 def _accurate(scope: Scope) -> bool:
-    return asks(scope) and ACCURACY.when(scope)
+    return _asks(scope) and ACCURACY.when(scope)
 
 
 def _capped(scope: Scope) -> bool:
-    return asks(scope) and bool(slots_of(scope).caps)
+    return _asks(scope) and bool(slots_of(scope).caps)
 
 
 def _by_slots(component: Component, **changes: Any) -> Component:
     """A component of `cheapest-mix`, by single servers and slots."""
     build: Any = component.build
-    return replace(component, build=partial(build, numbers=slots_of), **{"when": asks} | changes)
+    return replace(component, build=partial(build, numbers=slots_of), **{"when": _asks} | changes)
 
 
 READY = _by_slots(REPLICAS, inner=_values)
 READY_AFTER_STARTUP = _by_slots(STARTS)
 ANSWERED = _by_slots(DEMAND)
 ANSWERED_WELL = _by_slots(ACCURACY, when=_accurate)
-ROOM_BESIDE = Component("room_beside", room_beside, needs=("up", "held"), when=asks)
+ROOM_BESIDE = Component(
+    "room_beside",
+    room_beside,
+    needs=("up", "held", "sliced_gpu"),
+    when=lambda scope: _asks(scope) and not shares(scope),
+)
 QUOTAS_BESIDE = Component("quotas_beside", quotas_beside, needs=("up", "held"), when=_capped)
+REPLICAS_THERE = (READY, READY_AFTER_STARTUP)
+"""Which replicas there are."""
 REPLICAS_BESIDE_JOBS = (
-    READY,
-    READY_AFTER_STARTUP,
     ANSWERED,
     ANSWERED_WELL,
-    ROOM_BESIDE,
+    ROOM_OF_SLICES,  # where jobs share no GPU
+    ROOM_BESIDE,  # where jobs share no GPU
     QUOTAS_BESIDE,
 )
-"""All of them; they come after those that say what jobs hold, and which of them yield."""
+"""What they do; they come after those that say what jobs hold, and which of them yield."""

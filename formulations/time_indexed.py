@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Any
 
 from rarmodel.model.features import ALL_BUT_PREEMPTION, SERVICES, SHARING
 from rarmodel.model.objectives import objectives_of
+from rarmodel.model.services import asks
 from rarmodel.schema import Schedule
 
 from .aims import OBJECTIVES
@@ -61,7 +62,7 @@ from .placement_classes import are_all_anywhere, number_of_classes, too_many
 from .plan import Plan, is_set, on_idle_servers, plan_of_starts
 from .replicas_beside_jobs import (
     REPLICAS_BESIDE_JOBS,
-    asks,
+    REPLICAS_THERE,
     replicas_of,
     size_beside,
     unfit_beside,
@@ -96,6 +97,7 @@ COMPONENTS = (
     STARTS_AND_ENDS,
     PLACEMENT,
     WHERE_THEY_ARE,
+    *REPLICAS_THERE,  # where there are services
     CAPACITY,  # where no GPU is shared
     ROOM_ON_GPUS,  # where GPUs are shared
     LIMITS,
@@ -134,7 +136,7 @@ def _size(scope: Scope) -> int:
     rings = most_rings(scope) if rings_are_slowed(scope) else {}
     most = max(rings.values(), default=0)
     terms = 0
-    beside = size_beside(scope) if asks(scope) else 0
+    beside = size_beside(scope) if asks(scope.instance) else 0
     if are_all_anywhere(scope):
         return 12 * len(scope.jobs) * scope.horizon
     for name, (number, servers) in number_of_classes(scope).items():

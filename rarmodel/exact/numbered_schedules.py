@@ -20,6 +20,8 @@ from rarmodel.schema import (
 )
 from rarmodel.verifier import Run, simulate
 
+from .numbered_replicas import numbered_by_gpu, with_gpus
+
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
     """A schedule with GPU indices from starts and workers, and from the plan's GPUs if given.
@@ -45,7 +47,9 @@ def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
                 f"{dict(workers)} by server, and needs {' or '.join(map(str, job.sizes))} GPUs"
             )
     found: dict[str, tuple[Replica, ...]] = {}
-    if plan.gpus is not None:
+    if any(one.gpu is not None for one in plan.replicas) or (plan.gpus and plan.replicas):
+        assignments, found["services"] = numbered_by_gpu(instance, plan, method)
+    elif plan.gpus is not None:
         names = [server.name for server in instance.cluster.servers]
         assignments = tuple(
             Assignment(job=job.name, start=start, gpus={names[s]: g for s, g in held.items()})
@@ -122,20 +126,4 @@ def _numbered(
         gpus = number_gpus(instance.cluster, stays)
     except InputError as error:
         raise VerificationError(f"{method}: {error}") from error
-    assignments = tuple(
-        Assignment(job=job.name, start=start, gpus=of_job)
-        for job, start, of_job in zip(instance.jobs, plan.starts, gpus, strict=False)
-    )
-    replicas = tuple(
-        Replica.model_validate(
-            {
-                "service": one.service,
-                "variant": one.variant,
-                "from": one.start,
-                "to": one.end,
-                "gpus": of_replica,
-            }
-        )
-        for one, of_replica in zip(plan.replicas, gpus[len(instance.jobs) :], strict=True)
-    )
-    return assignments, replicas
+    return with_gpus(instance, plan, gpus)

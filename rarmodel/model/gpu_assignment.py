@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rarmodel.errors import InputError, Problem
 from rarmodel.schema import Assignment, Cluster, Instance
@@ -97,6 +97,32 @@ def number_gpus(cluster: Cluster, stays: Sequence[Stay]) -> list[dict[str, tuple
             gpus[i][name] = same.setdefault(tuple(taken), tuple(taken))
             heappush(held, (stays[i].end, server, taken))
     return gpus
+
+
+T = TypeVar("T")
+
+
+def overlapping(some: Iterable[T], span: Callable[[T], tuple[int, int]]) -> Iterator[list[T]]:
+    """What is on one GPU, put together wherever it is there at once with others.
+
+    Parameters
+    ----------
+    some
+        All that is on the GPU at any time.
+    span
+        From which slot until before which one something is there.
+    """
+    together: list[T] = []
+    last = 0
+    for one in sorted(some, key=span):
+        start, end = span(one)
+        if together and start >= last:
+            yield together
+            together = []
+        last = max(last, end) if together else end
+        together.append(one)
+    if together:
+        yield together
 
 
 class Free:

@@ -154,6 +154,11 @@ def _why(service: Service) -> Iterator[str]:
         )
 
 
+def asks(instance: Instance) -> bool:
+    """Whether some service asks for something."""
+    return any(entry.requests_per_second for one in instance.services for entry in one.demand)
+
+
 def last_demand(instance: Instance) -> int:
     """The slot at which the last entry of demand ends; 0 without any."""
     ends = (entry.end for service in instance.services for entry in service.demand)

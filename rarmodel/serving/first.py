@@ -17,16 +17,19 @@ from rarmodel.bounds import (
     with_makespan,
 )
 from rarmodel.bounds.cheapest_replicas import least_cost_of_services
+from rarmodel.errors import UsageError
+from rarmodel.formulations.cheapest_mix_numbers import singles_of
+from rarmodel.formulations.cheapest_placed import CHEAPEST_PLACED
 from rarmodel.limits import Limits
-from rarmodel.methods import Result, goals_of, skipped, status_of, ties_in
+from rarmodel.methods import STARTED, Result, goals_of, skipped, status_of, ties_in
 from rarmodel.methods.incumbent_log import IncumbentLog
-from rarmodel.model.objectives import COST, exact, objectives_of
+from rarmodel.model.objectives import COST, Value, exact, objectives_of
 from rarmodel.schema import Instance, Replica, Schedule
 from rarmodel.verifier import Report, require_feasible, verify
 
-from .mix import cheapest_mix, least_price
+from .mix import NO_ROOM, cheapest_mix, least_price
 from .numbering import with_replicas
-from .placing import Unit, place
+from .placing import Unit, as_decided, place
 from .rest import rest_of
 
 
@@ -58,6 +61,9 @@ def decide_replicas(
 ) -> Decided | str:
     """The cheapest mix, where it breaks up the fewest idle servers; or why there is none.
 
+    Where this mix finds no room, as the GPUs that are idle lie on several servers, another one does
+    that is the cheapest of those that do.
+
     Parameters
     ----------
     instance
@@ -72,6 +78,7 @@ def decide_replicas(
     UsageError
         If the model of the mix is too large, or no solver is installed.
     """
+    begun = perf_counter()
     around = instance
     if lending:
         jobs = [
@@ -80,11 +87,19 @@ def decide_replicas(
         ]
         around = instance.model_copy(update={"jobs": tuple(jobs)})
     chosen = cheapest_mix(around, limits)
-    if isinstance(chosen, str):
+    if isinstance(chosen, str) and chosen != NO_ROOM:
         return chosen
-    units = place(around, chosen.wanted)
+    units = chosen if isinstance(chosen, str) else place(around, chosen.wanted)
     if isinstance(units, str):
-        return units
+        left = limits.since(begun)
+        try:
+            chosen = cheapest_mix(around, left, CHEAPEST_PLACED, numbers=singles_of)
+        except UsageError:  # By single servers the model may be too large.
+            return units
+        if isinstance(chosen, str):
+            return chosen if chosen == NO_ROOM else f"{units}; and by servers: {chosen}"
+        units = as_decided(chosen.wanted)
+    assert not isinstance(chosen, str)  # noqa: S101 - there are units of it
     names = [server.name for server in instance.cluster.servers]
     on: dict[int, dict[str, tuple[int, ...]]] = {}
     for unit in units:
@@ -178,7 +193,7 @@ def solve_beside(
         progress=None if progress is None else lambda value, _: progress(value, None),
     )
     found = solve(decided.rest, silent, jobs_alone)
-    return _of_whole(decided, found, limits, perf_counter() - begun)
+    return _of_whole(decided, found, limits, perf_counter() - begun, start)
 
 
 def _bounds(instance: Instance, limits: Limits) -> list[ValueBound]:
@@ -195,15 +210,25 @@ def _bounds(instance: Instance, limits: Limits) -> list[ValueBound]:
     return bounds
 
 
-def _of_whole(decided: Decided, found: Result, limits: Limits, seconds: float) -> Result:
-    """The result of the whole, from that of the rest."""
+def _of_whole(
+    decided: Decided, found: Result, limits: Limits, seconds: float, start: Schedule | None = None
+) -> Result:
+    """The result of the whole, from that of the rest; it is no worse than a schedule to start from.
+
+    A schedule in which jobs are on GPUs of replicas is none of the rest.
+    """
     instance = decided.instance
     schedule = report = None
-    stopped = found.stopped
+    stopped, by = found.stopped, found.schedule_by
     bound, quick = best_bound(instance), _bounds(instance, limits)
     if found.schedule is not None and found.report is not None:
         schedule = decided.whole(found.schedule, found.report)
         report = require_feasible(instance, schedule)
+    if start is not None and not found.restricted:
+        started = require_feasible(instance, start)
+        if report is None or _worth(started) < _worth(report):
+            schedule, report, by = start, started, STARTED
+    if schedule is not None and report is not None:
         require_true(instance, report, bound, aim=quick[0])
         values = [*(report.objective or {}).values()]
         schedule = with_bound(schedule.timed(instance.time), instance, bound, quick, values)
@@ -227,7 +252,12 @@ def _of_whole(decided: Decided, found: Result, limits: Limits, seconds: float) -
         ties=ties_in(instance, report),
         reasons=(),
         log=IncumbentLog(),
+        schedule_by=by,
     )
+
+
+def _worth(report: Report) -> tuple[Value, ...]:
+    return tuple((report.objective or {}).values())
 
 
 def _without(

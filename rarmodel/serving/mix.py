@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from rarmodel.errors import UsageError
 from rarmodel.formulations import Formulation, Scope
 from rarmodel.formulations.cheapest_mix import CHEAPEST_MIX, ROOM_AND_QUOTAS
-from rarmodel.formulations.cheapest_mix_numbers import Key, Mix, mix_of
+from rarmodel.formulations.cheapest_mix_numbers import Key, Mix, Numbers, mix_of
 from rarmodel.formulations.replica_stays import stays
 from rarmodel.limits import Limits
 from rarmodel.methods.result import in_full
 from rarmodel.model import topology
-from rarmodel.model.services import enough, why_unanswerable
+from rarmodel.model.services import asks, enough, why_unanswerable
 from rarmodel.schema import Instance, Service, Variant
 from rarmodel.solvers import Answer, Solver, first_answer
 from rarmodel.solvers.choice import preferred, require_solvers
@@ -25,7 +25,11 @@ from rarmodel.solvers.choice import preferred, require_solvers
 SECONDS = 30.0
 """Time for a mix, unless the limit is shorter."""
 MARGIN = 1e-6
-"""What is asked for beyond demand and accuracy if a solver has kept them only nearly."""
+"""What is asked for beyond demand and accuracy if a solver kept them only nearly all the same."""
+
+
+NO_ROOM = "the replicas that services need find no room on the servers, or by quotas"
+"""Why there is no mix."""
 
 
 class Wanted(NamedTuple):
@@ -39,6 +43,9 @@ class Wanted(NamedTuple):
         Indices of the servers that may hold it.
     start, end
         The slots in which it holds GPUs.
+    gpu
+        If it holds slices, and that is decided: a GPU of its only server, by index. Those with whom
+        it is there at once share its GPU.
     """
 
     service: Service
@@ -46,6 +53,7 @@ class Wanted(NamedTuple):
     servers: tuple[int, ...]
     start: int
     end: int
+    gpu: int | None = None
 
 
 class Chosen(NamedTuple):
@@ -68,6 +76,7 @@ def cheapest_mix(
     limits: Limits,
     formulation: Formulation = CHEAPEST_MIX,
     solvers: Sequence[Solver] = (),
+    numbers: Numbers = mix_of,
 ) -> Chosen | str:
     """The replicas that answer all services at the least cost; or why there are none, in a line.
 
@@ -79,6 +88,8 @@ def cheapest_mix(
         Its time limit, threads and seed count.
     formulation, solvers
         `cheapest-mix` or an extension of it, and its solvers; by default those installed.
+    numbers
+        The numbers of the formulation: `singles_of` if it places each replica.
 
     Raises
     ------
@@ -87,16 +98,16 @@ def cheapest_mix(
     """
     if reasons := why_unanswerable(instance):
         return "; ".join(reasons)
-    if not _asks(instance):
+    if not asks(instance):
         return Chosen((), Fraction(0))
     for margin in (0.0, MARGIN):
         scope = _scope(instance, margin)
         model, answer = _solved(scope, limits, formulation, solvers)
         if not answer.has_solution:
             if answer.termination == "infeasible":
-                return "the replicas that services need find no room on the servers, or by quotas"
+                return NO_ROOM
             return f"no mix of replicas was found: {answer.message}"
-        mix = mix_of(scope)
+        mix = numbers(scope)
         counts = {c: [0] * len(mix.pieces) for c in mix.kinds}
         for index, variable in model.ready.items():
             counts[index[:3]][index[3]] = round(variable.value)
@@ -114,7 +125,7 @@ def least_price(instance: Instance, limits: Limits) -> tuple[Fraction, str] | No
 
     None if nothing is proven, or no service asks for anything.
     """
-    if why_unanswerable(instance) or not _asks(instance):
+    if why_unanswerable(instance) or not asks(instance):
         return None
     free = CHEAPEST_MIX.with_components("cheapest-mix-anywhere", without=ROOM_AND_QUOTAS)
     scope = _scope(instance, 0.0)
@@ -133,10 +144,6 @@ def _common_divisor(prices: Iterable[Fraction]) -> Fraction:
     known = [price for price in prices if price]
     divisor = lcm(*(price.denominator for price in known))
     return Fraction(gcd(*(int(price * divisor) for price in known)), divisor)
-
-
-def _asks(instance: Instance) -> bool:
-    return any(entry.requests_per_second for one in instance.services for entry in one.demand)
 
 
 def _scope(instance: Instance, margin: float) -> Scope:
@@ -208,6 +215,7 @@ def _stays(mix: Mix, counts: Mapping[Key, Sequence[int]]) -> list[Wanted]:
     """Replicas one by one, those that begin first, and of these the largest, first."""
     kinds = ((mix.kinds[one.kind], one) for one in stays(mix, counts))
     found = [
-        Wanted(kind.service, kind.variant, kind.servers, one.start, one.end) for kind, one in kinds
+        Wanted(kind.service, kind.variant, kind.servers, one.start, one.end, kind.gpu)
+        for kind, one in kinds
     ]
     return sorted(found, key=lambda one: (one.start, -one.variant.gpus, -one.end))

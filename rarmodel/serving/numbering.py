@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rarmodel.errors import VerificationError
+from rarmodel.model.gpu_assignment import overlapping
 from rarmodel.schema import Instance, Replica, Schedule
 from rarmodel.schema.schedule import AnyAssignment, Held
 from rarmodel.verifier import Report
@@ -142,16 +143,16 @@ def _gpus(segment: Held) -> Iterator[tuple[str, int]]:
 
 def _merged(gpu: int, some: list[Interval]) -> list[Interval]:
     """Intervals on one GPU, those that overlap as one."""
-    found: list[Interval] = []
-    for one in sorted(some, key=lambda one: (one.start, one.end)):
-        last = found[-1] if found else None
-        if last is not None and one.start < last.end:
-            last.end = max(last.end, one.end)
-            last.fixed = last.fixed or one.fixed
-            last.held += one.held
-        else:
-            found.append(Interval(one.start, one.end, gpu, one.fixed, list(one.held)))
-    return found
+    return [
+        Interval(
+            here[0].start,
+            max(one.end for one in here),
+            gpu,
+            any(one.fixed for one in here),
+            [held for one in here for held in one.held],
+        )
+        for here in overlapping(some, lambda one: (one.start, one.end))
+    ]
 
 
 def _numbered(name: str, gpus: int, intervals: list[Interval]) -> Iterator[tuple[Interval, int]]:

@@ -9,6 +9,7 @@ from itertools import groupby
 from math import inf
 
 from rarmodel.formulations.cheapest_mix_numbers import running_gpus
+from rarmodel.model.gpu_assignment import overlapping
 from rarmodel.schema import Instance
 from rarmodel.schema.base import exactly
 
@@ -66,6 +67,25 @@ def place(instance: Instance, wanted: Sequence[Wanted]) -> list[Unit] | str:
             made = [Unit(server, one.start, one.end, [i]) for _ in range(one.variant.gpus)]
             units += made
             state.hold(made)
+    return units
+
+
+def as_decided(wanted: Sequence[Wanted]) -> list[Unit]:
+    """GPUs for replicas whose servers are decided, where those of slices share GPUs, too."""
+    units = [
+        Unit(one.servers[0], one.start, one.end, [i])
+        for i, one in enumerate(wanted)
+        if one.gpu is None
+        for _ in range(one.variant.gpus)
+    ]
+    on: dict[tuple[int, int], list[int]] = {}
+    for i, one in enumerate(wanted):
+        if one.gpu is not None:
+            on.setdefault((one.servers[0], one.gpu), []).append(i)
+    for (server, _), some in on.items():
+        for here in overlapping(some, lambda i: (wanted[i].start, wanted[i].end)):
+            end = max(wanted[i].end for i in here)
+            units.append(Unit(server, wanted[here[0]].start, end, here))
     return units
 
 

@@ -44,6 +44,7 @@ class Case(NamedTuple):
     rule: SharingRule
     on_shared_gpus: bool = False
     beside_services: bool = False
+    slices: bool = False
 
     @property
     def name(self) -> str:
@@ -51,7 +52,8 @@ class Case(NamedTuple):
         name = self.formulation.name
         name = name if self.rule is COUNT else f"{name}-by-{self.rule.name}"
         name = f"{name}-on-shared-gpus" if self.on_shared_gpus else name
-        return f"{name}-beside-services" if self.beside_services else name
+        name = f"{name}-beside-services" if self.beside_services else name
+        return f"{name}-in-slices" if self.slices else name
 
 
 def cases() -> Iterator[Case]:
@@ -63,6 +65,9 @@ def cases() -> Iterator[Case]:
                 yield Case(formulation, rule, on_shared_gpus=True)
             if name in BY_RULE and SERVICES.name in formulation.handles:
                 yield Case(formulation, rule, beside_services=True)
+            if name == "time-indexed":
+                yield Case(formulation, rule, beside_services=True, slices=True)
+                yield Case(formulation, rule, on_shared_gpus=True, beside_services=True)
 
 
 CASES = {case.name: case for case in cases()}
@@ -190,6 +195,20 @@ def serving_example(rule: SharingRule = COUNT, *, slices: bool = True) -> Instan
     return parse_instance(data)
 
 
+def shared_serving_example() -> Instance:
+    """The shared example with a service, for which one replica is nearly enough."""
+    data = shared_example(COUNT).model_dump(mode="json", exclude_unset=True, by_alias=True)
+    batches: dict[str, Any] = {"batches": [{"size": 1, "latency_ms": 25}]}
+    kinds: list[dict[str, Any]] = [
+        {"name": "whole"},
+        {"name": "half", "slices": 1, "memory_gb": 15},
+    ]
+    asked = {"from": 0, "to": 3, "requests_per_second": 40.0001}
+    served: dict[str, Any] = {"name": "chat", "demand": [asked], "latency_ms": 50}
+    data["services"] = [served | {"variants": [kind | batches for kind in kinds]}]
+    return parse_instance(data)
+
+
 def pooled() -> dict[str, Any]:
     """A limit, and a pool of two schedules of the example."""
     pool = [
@@ -215,11 +234,14 @@ def scope_of(case: Case) -> Scope:
     if case.formulation.name == "cheapest-mix":
         instance = serving_example()
         return Scope(instance, topology(instance.cluster), job_extremes(instance), 10, 1)
+    if case.on_shared_gpus and case.beside_services:
+        instance = shared_serving_example()
+        return Scope(instance, topology(instance.cluster), job_extremes(instance), 2, 1)
     if case.on_shared_gpus:
         instance = shared_example(case.rule)
         return Scope(instance, topology(instance.cluster), job_extremes(instance), 3, 1)
     if case.beside_services:
-        instance = serving_example(case.rule, slices=False)
+        instance = serving_example(case.rule, slices=case.slices)
         return Scope(instance, topology(instance.cluster), job_extremes(instance), 3, 1)
     if case.formulation.name not in WIDE:
         instance = parse_instance(example())

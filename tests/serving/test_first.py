@@ -126,6 +126,41 @@ def test_running_jobs_keep_their_gpus() -> None:
     assert replica.gpus == {"s0": (0,)}  # Beside the running job, so s1 stays whole for b.
 
 
+def test_a_mix_that_finds_no_room_is_decided_anew_by_servers() -> None:
+    """Two large replicas leave a GPU of s0 and one of s1, and the small one needs two of a server.
+
+    By groups of equal servers all of them fit the eight GPUs, and this would cost least.
+    """
+    kinds = [
+        variant("large", batch(1, 1000 / 110), gpus=3),
+        variant("small", batch(1, 1000 / 60), gpus=2),
+    ]
+    asked = service("chat", demand(0, 4, 260.0), variants=kinds)
+    data = {**instance_data(job_data("a", 1, 20), servers=[4, 4, 4]), "services": [asked]}
+    for server, kind in zip(data["cluster"]["servers"], "AAB", strict=True):
+        server["gpu_type"] = kind
+    data["cluster"]["prices_per_gpu_hour"] = {"A": 1.0, "B": 10.0}
+    found = decided(parse_instance(data))
+    held = sorted((one.variant, *one.gpus) for one in found.replicas)
+    assert held == [("large", "s0"), ("large", "s1"), ("small", "s2")]
+    assert rarmodel.solve(data, method="fifo-backfill").schedule is not None
+
+
+def test_replicas_of_several_kinds_share_a_gpu_where_there_is_no_other() -> None:
+    asked = [
+        service(name, demand(0, 4, 50.0), variants=[variant("part", slices=1)]) for name in "ab"
+    ]
+    job = job_data("a", 1, 20)
+    data = {**instance_data(job, servers=[2]), "services": asked}
+    data["cluster"]["gpu_slices"] = 2
+    data["cluster"]["reservations"] = [{"server": "s0", "gpus": 1, "from": 0, "to": 4}]
+    result = rarmodel.solve(data, method="fifo-backfill")
+    assert result.schedule is not None
+    one, other = result.schedule.services
+    assert one.gpus == other.gpus
+    assert result.makespan == 6
+
+
 def test_caps_of_tenants_hold_for_jobs_and_replicas_together() -> None:
     """Of the lab's two GPUs its service has one until slot 9: its jobs run one after another."""
     data = {

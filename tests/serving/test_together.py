@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pyomo.environ as pyo
 import pytest
 from depth import first
 from documents import instance_data, job_data
@@ -13,6 +14,7 @@ from serving_instances import batch, demand, random_serving, service, variant
 
 import rarmodel
 from rarmodel.errors import UsageError
+from rarmodel.formulations.time_indexed import TIME_INDEXED
 from rarmodel.verifier import verify
 
 
@@ -88,15 +90,57 @@ def test_running_jobs_keep_gpus_that_are_reserved_and_replicas_wait_for_them() -
         assert rarmodel.solve(data, formulation="time-indexed").status == "infeasible"
 
 
-def test_what_one_model_cannot_hold_is_decided_first_and_said() -> None:
-    sliced = {**moved_aside()}
+def sliced_aside() -> dict[str, Any]:
+    """The same with a replica that holds half of a GPU."""
+    sliced = moved_aside()
     sliced["cluster"]["gpu_slices"] = 4
     sliced["services"][0]["variants"] = [variant("half", batch(1, 20.0), slices=2)]
-    result = rarmodel.solve(sliced, formulation="time-indexed")
+    return sliced
+
+
+def test_a_replica_of_slices_moves_aside_for_a_job() -> None:
+    assert rarmodel.solve(sliced_aside(), formulation="time-indexed-compact").makespan == 11
+    result = rarmodel.solve(sliced_aside(), formulation="time-indexed")
+    assert (result.makespan, result.status) == (2, "optimal")
+
+
+def test_a_replica_of_slices_is_on_the_gpu_of_a_job_that_shares() -> None:
+    """Each GPU has a job that takes half of it. Replicas first take a GPU of their own."""
+    data = sliced_aside()
+    data["jobs"] = [
+        job_data(f"j{i}", 1, 20, slices=2, servers=[server])
+        for i, server in enumerate(("s0", "s0", "s1"))
+    ]
+    data["objective"] = "total-completion"
+    for job in data["jobs"]:
+        job["sensitivity"] = 1.0
+    data["services"][0]["demand"] = [demand(0, 9, 150.0)]
+    first_one = rarmodel.solve(data, method="fifo-backfill")
+    both = rarmodel.solve(data, formulation="time-indexed")
+    assert both.status == "optimal"
+    assert both.objective[0].value == 6
+    assert first_one.objective[0].value is not None
+    assert first_one.objective[0].value > 6
+    assert both.schedule is not None
+    jobs = {(s, gpu) for one in both.schedule.assignments for s in one.gpus for gpu in one.gpus[s]}
+    held = {(s, gpu) for one in both.schedule.services for s in one.gpus for gpu in one.gpus[s]}
+    assert jobs == held == {("s0", 0), ("s0", 1), ("s1", 0)}
+    ways: list[dict[str, Any]] = [{"method": "fifo-backfill"}, {"formulation": "time-indexed"}]
+    for way in ways:
+        again = rarmodel.solve(data, start=both.schedule, **way)
+        assert (again.objective[0].value, again.schedule_by) == (6, "start")
+
+
+def test_what_one_model_cannot_hold_is_decided_first_and_said() -> None:
+    def late(model: Any, scope: Any) -> None:
+        """No job starts at slot 0."""
+        model.late = pyo.Constraint(list(scope.jobs), rule=lambda m, j: m.started[j, 0] == 0)
+
+    data = sliced_aside()
+    result = rarmodel.solve(data, formulation=TIME_INDEXED.extended("late", late))
     assert result.schedule is not None
-    where = r"replicas take slices of GPUs (services[0].variants[0].slices)"
+    where = "formulation 'late' has additions, which know jobs alone"
     assert result.stopped.endswith(f"; replicas were decided first, as {where}")
-    with pytest.raises(UsageError, match="in one model with these jobs: replicas take slices"):
-        rarmodel.formulate(sliced, "time-indexed")
     with pytest.raises(UsageError, match="no model with services"):
         rarmodel.formulate(random_serving(Random(4)), "time-indexed", every_schedule=True)
+    assert rarmodel.formulate(data, "time-indexed").solve().makespan == 2

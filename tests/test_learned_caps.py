@@ -255,6 +255,6 @@ def test_two_large_jobs_of_160_at_once_are_scheduled() -> None:
     made = rarmodel.solve(instance, method="sjf-bco").schedule
     assert made is not None
     known.offered.append((made, known.checked(made)))
-    found = first_incumbents(ranking, perf_counter() + 20).admissible
+    found = first_incumbents(ranking, perf_counter() + 8).admissible
     assert found is not None
     assert not found.violated

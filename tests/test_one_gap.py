@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from depth import first
 
 import rarmodel
 from rarmodel import registry
@@ -38,11 +39,11 @@ def test_solve_compare_and_report_state_one_gap(tmp_path: Path) -> None:
 
 
 LISTS = (
-    *((name,) for name in registry.names("objectives")),
     ("total-flow", "makespan"),
     ("makespan", "total-flow"),
     ("cost", "makespan", "max-flow"),
     ("max-flow", "total-tardiness", "total-flow"),
+    *((name,) for name in registry.names("objectives")),
 )
 
 
@@ -63,7 +64,7 @@ def shown_again(result: Result, objectives: tuple[str, ...], folder: Path) -> No
     assert bounds == pytest.approx([float(aim.bound.value) for aim in aims], abs=0)
 
 
-@pytest.mark.parametrize("objectives", LISTS, ids="+".join)
+@pytest.mark.parametrize("objectives", first(7, LISTS), ids="+".join)
 def test_report_of_a_file_has_the_bounds_of_the_solve(
     objectives: tuple[str, ...], tmp_path: Path
 ) -> None:

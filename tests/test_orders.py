@@ -10,6 +10,7 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
+from depth import first
 from random_instances import random_instance
 
 import rarmodel
@@ -37,12 +38,14 @@ def without_model(formulation: Formulation) -> Formulation:
     return replace(formulation, unfit=lambda _: "no model today")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", first(2, range(6)))
 def test_orders_are_no_worse_than_heuristics_and_never_below_the_optimum(seed: int) -> None:
     instance = small(seed)
     formulation = TIME_INDEXED.extended("total", objective=total)
     exact = rarmodel.solve(instance, formulation=formulation, time_limit=60)
-    found = rarmodel.solve(instance, formulation=without_model(formulation), time_limit=1)
+    found = rarmodel.solve(
+        instance, formulation=without_model(formulation), time_limit=1, threads=1
+    )
     assert exact.status == "optimal"
     assert "orders of the jobs" not in exact.stopped  # Though a float bound is not quite the value.
     assert exact.objective[0].value is not None
@@ -70,7 +73,7 @@ def test_constraints_are_kept_by_what_orders_give() -> None:
         model.late = pyo.Constraint(expr=model.start[first] >= 3)
 
     formulation = without_model(TIME_INDEXED.extended("late", late, objective=total))
-    found = rarmodel.solve(instance, formulation=formulation, time_limit=3)
+    found = rarmodel.solve(instance, formulation=formulation, time_limit=1, threads=1)
     assert found.schedule is not None
     assert next(a.start for a in found.schedule.assignments if a.job == first) >= 3
 
@@ -88,7 +91,7 @@ def test_a_known_schedule_is_an_answer_where_there_is_no_model(base: Formulation
         model.late = pyo.Constraint(expr=model.start[first] >= 3)
 
     formulation = without_model(base.extended("late", late, objective=total))
-    found = rarmodel.solve(instance, formulation=formulation, time_limit=2)
+    found = rarmodel.solve(instance, formulation=formulation, time_limit=1, threads=1)
     assert found.status == "feasible"
     assert found.schedule is not None
     assert found.report is not None

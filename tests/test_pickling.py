@@ -16,6 +16,7 @@ import documents
 import pyomo.environ as pyo
 import pytest
 from campaign_files import write_campaign, write_instance
+from depth import first
 
 import rarmodel
 from rarmodel import campaigns, kubernetes, library, registry, slurm
@@ -342,7 +343,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn", "dask"])
+@pytest.mark.parametrize("way", first(2, ["fork", "dask", "spawn"]))
 def test_a_pool_of_processes_returns_results(way: str, tmp_path: Path) -> None:
     if way == "dask":
         pytest.importorskip("distributed")

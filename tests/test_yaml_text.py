@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from depth import examples
 from documents import instance_data, replaced, schedule_data, tree_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,7 +111,7 @@ def test_nan_is_a_number() -> None:
     assert isnan(value_of(".nan"))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(20)
 @given(instances())
 def test_an_instance_is_the_same_from_either(instance: Instance) -> None:
     text = to_json(instance)

@@ -9,7 +9,7 @@ import pytest
 from depth import examples
 from documents import instance_data, job_data
 from enumeration import optimal_makespan
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import random_instance, tiny_instance
 
@@ -120,7 +120,7 @@ def test_the_limit_on_work_can_be_less_than_any_makespan() -> None:
     assert (limit_bound(instance).slots, best_bound(instance).slots) == (10, 15)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**9))
 def test_no_limit_below_its_bound_can_be_kept(seed: int) -> None:
     random = Random(seed)

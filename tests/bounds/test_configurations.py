@@ -10,7 +10,7 @@ import pytest
 from depth import examples
 from documents import instance_data, job_data
 from enumeration import count_vectors, optimal_makespan
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import instances, random_workers, tiny_instance
 
@@ -107,7 +107,7 @@ def test_no_two_states_of_a_server_have_one_number(largest: int, rings: int) -> 
         assert states.number[row] == i
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(
     st.lists(st.tuples(st.integers(1, 12), st.integers(0, 20)), min_size=1, max_size=3),
     st.integers(1, 25),
@@ -139,7 +139,7 @@ def test_cheapest_pattern_is_that_of_trying_everything(
         assert sum(parts.slots) <= length * (1 + 1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=5), st.integers(0, 10**9))
 def test_every_ring_of_a_slot_is_in_a_state_no_slower_than_it_is(
     instance: Instance, seed: int

@@ -48,7 +48,7 @@ def check(instance: Instance) -> None:
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-@pytest.mark.parametrize("seed", first(2, range(3)))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_no_bound_is_above_the_optimum_with_one_feature(feature: str, seed: int) -> None:
     check(random_wide(Random(seed), {feature}, most_slots=3))
 

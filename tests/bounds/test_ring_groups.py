@@ -6,7 +6,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel import generate
@@ -18,7 +19,7 @@ rings = st.tuples(st.integers(0, 3), st.integers(1, 6), st.integers(1, 4), st.in
 """Job, GPUs, servers, and speed beside another ring."""
 
 
-@settings(max_examples=200, deadline=None)
+@examples(60)
 @given(
     st.lists(rings.filter(lambda r: r[1] >= r[2]), min_size=1, max_size=6),
     st.integers(1, 5),

@@ -10,7 +10,7 @@ import pytest
 from depth import examples
 from documents import instance_data, job_data
 from enumeration import optimal_makespan
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import random_instance, tiny_instance
 
@@ -32,7 +32,7 @@ from rarmodel.search import SEARCH
 from rarmodel.verifier import verify
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(st.integers(1, 6), st.sets(st.integers(1, 4), max_size=2), st.integers(0, 10**9))
 def test_dearest_content_is_that_of_trying_everything(
     gpus: int, sizes: set[int], seed: int
@@ -51,7 +51,7 @@ def test_dearest_content_is_that_of_trying_everything(
     assert sum(labels.gpus[label] * number for label, number in found.items()) <= gpus
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 12))
 def test_cheapest_cut_is_that_of_trying_everything(
     prices: list[int], servers: int, size: int
@@ -68,7 +68,7 @@ def test_cheapest_cut_is_that_of_trying_everything(
     assert sum(prices[k - 1] for k in pieces) == min(costs)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(
     st.lists(
         st.tuples(*(st.integers(0, n) for n in (9, 9, 12, 12))), min_size=1, max_size=3

@@ -5,9 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from depth import examples
 from documents import instance_of, job_data
 from enumeration import optimal_makespan
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel import generate
@@ -44,7 +45,7 @@ def check_against_enumeration(seed: int) -> bool:
     return True
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**9))
 def test_it_never_exceeds_the_optimum(seed: int) -> None:
     check_against_enumeration(seed)

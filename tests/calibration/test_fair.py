@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
@@ -90,7 +91,7 @@ def test_max_min_rates_are_those_of_linear_programs(
     assert found == pytest.approx(fixed, rel=1e-6)
 
 
-@settings(max_examples=50)
+@examples(20)
 @given(SETS, WEIGHTS)
 def test_proportional_rates_have_the_greatest_weighted_logarithm(
     rings: list[set[int]], all_: list[float]

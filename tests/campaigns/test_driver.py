@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from campaign_files import TURNS, Row, lasting, recorded, rows, write_campaign, write_instance
+from depth import first
 
 from rarmodel.campaigns import Standing, export, run_campaigns, standing
 from rarmodel.campaigns.run_pools import PoolLostError
@@ -216,7 +217,7 @@ def test_files_of_others_survive_a_run(folder: Path) -> None:
 
 @pytest.mark.usefixtures("runs_here")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", first(1, [signal.SIGKILL, signal.SIGTERM]))
 def test_files_of_others_survive_a_killed_run_and_its_resumption(
     folder: Path, how: signal.Signals
 ) -> None:

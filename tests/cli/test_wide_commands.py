@@ -148,10 +148,14 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def marks_of(command: str, name: str) -> list[pytest.MarkDecorator]:
-    """Slow are charts by `plot`, which are those of `report`, and most objectives of what draws."""
-    charts = command in {"plot", "report"} or command.startswith("compare")
-    repeats = name in OBJECTIVES[1:-1] or (command == "plot" and name in FEATURES[1:])
-    return [pytest.mark.slow] if charts and repeats else []
+    """Slow is what repeats others: most objectives of what draws or compares, and some features.
+
+    Charts by `plot` are those of `report`, and what `compare` runs has tests of its own.
+    """
+    fast = {"plot": FEATURES[:1], "compare": FEATURES[::3], "compare, objective": FEATURES[:1]}
+    if command not in {"report", *fast} or name in {OBJECTIVES[0], OBJECTIVES[-1]}:
+        return []
+    return [] if name in fast.get(command, FEATURES) else [pytest.mark.slow]
 
 
 def test_every_command_is_tested_here() -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from depth import examples
 from documents import instance_data, instance_of, job_data, tree_data
-from hypothesis import given, settings
+from hypothesis import given
 from random_instances import instances
 from wide_instances import wide_instances
 
@@ -21,7 +21,7 @@ from rarmodel.model import job_extremes, least_slots_by_placement, slowest_alone
 from rarmodel.schema import Instance
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=5))
 def test_everything_is_counted_once(instance: Instance) -> None:
     found = describe(instance)
@@ -44,7 +44,7 @@ def test_everything_is_counted_once(instance: Instance) -> None:
         assert (size.most_slots is None) == any(job.most_slots is None for job in jobs)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=5))
 def test_times_are_those_of_the_model(instance: Instance) -> None:
     for job, extreme, least, slowest in zip(
@@ -61,7 +61,7 @@ def test_times_are_those_of_the_model(instance: Instance) -> None:
         assert job.servers <= job.gpus
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=5))
 def test_plain_data_is_json_and_lines_are_lines(instance: Instance) -> None:
     found = describe(instance)

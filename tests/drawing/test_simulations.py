@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from browser import opened
 from by_hand import worked
+from depth import examples
 from elements import Elements
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shown import MARKUP
 
@@ -118,7 +119,7 @@ def test_rings_that_share_a_link_are_counted_while_they_do() -> None:
 
 
 @given(seed=st.integers(0, 50), policy=st.sampled_from(["fifo", "fifo-backfill", "sjf"]))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_queue_adds_up_to_queueing_and_metrics_agree(seed: int, policy: str) -> None:
     instance = rarmodel.generate("small", seed=seed, features={"releases": {"within": 0.5}})
     simulated = rarmodel.simulate(instance, policy)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from charts import charts_of, table_with, tables_with, text_of
+from depth import examples
 from documents import Data, assignment_data, instance_data, instance_of, job_data, schedule_of
 from elements import Elements
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from wide_instances import wide_instances
 
 import rarmodel
@@ -309,7 +310,7 @@ def plotted(drawings: list[Drawing], **options: Any) -> Any:
     return schedules_chart(Shown.of(drawings), **options)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(wide_instances())
 def test_any_wide_schedule_is_drawn_with_its_values(instance: Instance) -> None:
     schedule = rarmodel.solve(instance, method="fifo-backfill").schedule

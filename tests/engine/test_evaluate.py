@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 from depth import examples
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
@@ -65,7 +65,7 @@ def test_engine_can_be_used_again(instance: Instance, random: Random) -> None:
             assert again.completion.tolist() == fresh.completion.tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(), st.randoms(use_true_random=False), st.integers(0, 30))
 def test_limit_gives_up_exactly_when_the_makespan_exceeds_it(
     instance: Instance, random: Random, limit: int
@@ -81,7 +81,7 @@ def test_limit_gives_up_exactly_when_the_makespan_exceeds_it(
         assert limited.makespan in {CUT_OFF, full.makespan}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=5), st.randoms(use_true_random=False))
 def test_one_more_job_never_makes_another_complete_earlier(
     instance: Instance, random: Random

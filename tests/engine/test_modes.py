@@ -7,7 +7,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from wide_instances import FEATURES, OBJECTIVES, random_wide
 
@@ -113,7 +114,7 @@ drawn = given(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @drawn
 def test_engine_gives_the_completions_of_the_verifier(
     random: Random, features: set[str], jobs: int, servers: int
@@ -121,7 +122,7 @@ def test_engine_gives_the_completions_of_the_verifier(
     check_random_starts(random, features, jobs, servers)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @drawn
 def test_list_schedules_are_what_the_verifier_says_of_them(
     random: Random, features: set[str], jobs: int, servers: int

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from random import Random
 
 import pytest
-from depth import first
+from depth import examples, first
 from engine_beside_verifier import check
 from enumeration import optimal_makespan, optimal_value
 from hypothesis import given, settings
@@ -36,7 +36,7 @@ def with_some(instance: Instance, random: Random, terms: Collection[str], rule: 
     return Instance.model_validate(data)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(50)
 @given(
     instances(jobs=8),
     st.randoms(use_true_random=False),
@@ -65,7 +65,7 @@ def test_engine_equals_verifier_and_slot_by_slot_often(
     check(with_some(instance, random, terms, rule), random, latest)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(), st.randoms(use_true_random=False), SOME_TERMS, ANY_RULE)
 def test_one_job_more_never_makes_another_complete_earlier(
     instance: Instance, random: Random, terms: set[str], rule: str
@@ -100,7 +100,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", first(16, CASES))
+@pytest.mark.parametrize("case", first(8, CASES))
 def test_exact_is_enumeration_and_bounds_are_true(case: tuple[int, tuple[str, ...], str]) -> None:
     instance = tiny(*case)
     optimum = optimal_makespan(instance)

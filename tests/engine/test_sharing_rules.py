@@ -10,6 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from contended import contended_instance
+from depth import examples
 from engine_beside_verifier import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,7 +52,7 @@ def by_rule(instance: Instance, name: str) -> Instance:
     return instance.model_copy(update={"contention": contention})
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=8), st.randoms(use_true_random=False), ANY_RULE, st.sampled_from([3, 12]))
 def test_engine_equals_verifier_and_slot_by_slot(
     instance: Instance, random: Random, rule: str, latest: int
@@ -68,7 +69,7 @@ def test_engine_equals_verifier_and_slot_by_slot_often(
     check(by_rule(instance, rule), random, latest)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(), st.randoms(use_true_random=False), ANY_RULE)
 def test_one_job_more_never_makes_another_complete_earlier(
     instance: Instance, random: Random, rule: str
@@ -92,7 +93,7 @@ def test_links_of_one_rate_are_compared_by_their_loads() -> None:
     assert arrays_of(tree).sharing == BY_RING
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12]))
 def test_engine_equals_verifier_with_pressures_and_sensitivities(
     instance: Instance, random: Random, latest: int
@@ -109,7 +110,7 @@ def test_engine_equals_verifier_with_pressures_and_sensitivities_often(
     check(pressed(random, instance), random, latest)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(), st.randoms(use_true_random=False))
 def test_with_pressures_one_job_more_never_makes_another_complete_earlier(
     instance: Instance, random: Random
@@ -153,7 +154,7 @@ def test_loads_have_a_column_for_each_sensitivity_of_a_ring() -> None:
     assert arrays.sharing == BY_CLASS
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(instances(jobs=8), st.randoms(use_true_random=False), st.sampled_from([3, 12]))
 def test_a_rule_of_equal_weights_needs_no_more_than_its_record(
     instance: Instance, random: Random, latest: int
@@ -180,7 +181,7 @@ def test_the_toy_count_stops_at_two() -> None:
         assert row.tolist() == [10.0, 10.0] + [5.0] * (len(row) - 2)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(instances(jobs=8), st.randoms(use_true_random=False))
 def test_a_rule_of_other_weights_runs_through_model_and_verifier(
     instance: Instance, random: Random

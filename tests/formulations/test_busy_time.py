@@ -13,7 +13,7 @@ import pytest
 from depth import examples
 from documents import instance_data, instance_of, job_data
 from enumeration import optimal_makespan
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyomo.core.expr.visitor import identify_variables
 from random_instances import instances, random_instance
@@ -89,7 +89,7 @@ def with_equal_jobs(instance: Instance, seed: int) -> Instance:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@examples(15)
 @given(instances(jobs=4, servers=2), st.randoms(use_true_random=False))
 def test_estimates_of_ones_own_give_a_bound_too(instance: Instance, random: Random) -> None:
     assume(instance.cluster.total_gpus <= 6)
@@ -148,7 +148,7 @@ def test_every_feasible_schedule_is_a_solution(instance: Instance, seed: int, ev
     assert model.limit.value == max(found.loads)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(instances(jobs=6, servers=4), st.booleans())
 def test_the_model_starts_with_a_solution(instance: Instance, every: bool) -> None:
     horizon = sum(extreme.least_slots for extreme in job_extremes(instance))
@@ -244,7 +244,7 @@ def shared_out_by_sorting(data: WorkToShare, limit: int | None) -> dict[Gpu, dic
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(deadline=None, max_examples=60)
+@examples(25)
 def test_the_starting_solution_is_that_of_sorting_all_gpus(seed: int) -> None:
     random = Random(seed)
     instance = random_instance(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from depth import examples
 from enumeration import count_vectors, optimal_makespan
-from hypothesis import given, settings
+from hypothesis import given
 from random_instances import instances, random_instance
 from scopes import scope_of
 
@@ -94,7 +94,7 @@ def test_the_pool_has_the_schedule_of_every_limit_on_larger_clusters(name: str) 
     assert every <= flat(instance, horizon)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(instances(jobs=6, servers=4))
 def test_the_pool_has_the_best_schedule_of_each_heuristic(instance: Instance) -> None:
     for policy in installed_policies():
@@ -105,7 +105,7 @@ def test_the_pool_has_the_best_schedule_of_each_heuristic(instance: Instance) ->
             assert pool[0].makespan <= found.makespan
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(instances(jobs=5, servers=3))
 def test_entries_are_what_the_verifier_says_of_them(instance: Instance) -> None:
     horizon = sum(extreme.least_slots for extreme in job_extremes(instance))

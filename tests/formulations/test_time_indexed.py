@@ -83,7 +83,7 @@ def optimum_of_the_model(formulation: Formulation, instance: Instance, horizon: 
 @both
 @pytest.mark.parametrize("tree", [False, True], ids=["star", "tree"])
 @pytest.mark.parametrize("stall", [False, True], ids=["flowing", "stalling"])
-@pytest.mark.parametrize("seed", first(2, range(4, 14)))
+@pytest.mark.parametrize("seed", first(1, range(4, 14)))
 def test_optimum_equals_enumeration_on_four_jobs_and_two_servers(
     formulation: Formulation, seed: int, tree: bool, stall: bool
 ) -> None:

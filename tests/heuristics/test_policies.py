@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import reference_heuristics as naive
+from depth import examples
 from documents import instance_data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
@@ -67,7 +68,7 @@ def assert_same(
 CASES = st.tuples(instances(jobs=5, servers=3), st.sampled_from([12, 30, 60]))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(CASES, st.sampled_from([1.0, 2.0]))
 def test_sjf_bco_is_what_its_algorithms_say(case: tuple[Instance, int], factor: float) -> None:
     instance = with_horizon(*case)
@@ -75,7 +76,7 @@ def test_sjf_bco_is_what_its_algorithms_say(case: tuple[Instance, int], factor: 
     assert_same(instance, found, naive.sjf_bco(instance, servers_factor=factor))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(CASES)
 def test_occupied_first_is_what_the_text_says(case: tuple[Instance, int]) -> None:
     instance = with_horizon(*case)
@@ -83,7 +84,7 @@ def test_occupied_first_is_what_the_text_says(case: tuple[Instance, int]) -> Non
     assert_same(instance, found, naive.sjf_bco(instance, occupied_first=True))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(CASES)
 def test_first_fit_takes_the_first(case: tuple[Instance, int]) -> None:
     instance = with_horizon(*case)
@@ -92,7 +93,7 @@ def test_first_fit_takes_the_first(case: tuple[Instance, int]) -> None:
     assert_same(instance, run_policy(instance, first_fit), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(CASES)
 def test_list_scheduling_takes_the_least_busy(case: tuple[Instance, int]) -> None:
     instance = with_horizon(*case)
@@ -101,7 +102,7 @@ def test_list_scheduling_takes_the_least_busy(case: tuple[Instance, int]) -> Non
     assert_same(instance, run_policy(instance, list_scheduling), expected)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(instances(jobs=12, servers=4))
 def test_distinct_kappas_give_what_all_kappas_give(instance: Instance) -> None:
     instance = with_horizon(instance, 200)
@@ -114,7 +115,7 @@ def test_distinct_kappas_give_what_all_kappas_give(instance: Instance) -> None:
         assert (some.makespan, some.limit) == (every.makespan, every.limit)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(instances(jobs=12, servers=4), st.sampled_from(POLICIES), st.integers(0, 5))
 def test_every_schedule_passes_verification(instance: Instance, policy: Policy, seed: int) -> None:
     instance = with_horizon(instance, 500)
@@ -143,7 +144,7 @@ def test_a_rule_runs_uncompiled_with_the_same_result(policy: Policy) -> None:
     assert run_policy(instance, plain) == run_policy(instance, policy)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(instances(jobs=8, servers=4), st.integers(0, 3))
 def test_real_execution_times_are_within_the_estimates_factors(
     instance: Instance, seed: int

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 from depth import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import random_instance
 
@@ -112,19 +112,19 @@ def lightest(room: IdleGpus, gpus: float) -> list[int]:
     return chosen
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(CASES, st.sampled_from([BREAK_TIES, FIRST]))
 def test_fa_ffp_takes_the_least_busy_of_all(case: Case, occupied: int) -> None:
     checked(case, sjf_bco_rule, (99.0, 1.0, float(occupied)), lambda j, r: by_load(j, r, occupied))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(CASES)
 def test_list_scheduling_takes_the_least_busy_of_all(case: Case) -> None:
     checked(case, list_scheduling_rule, (), lambda job, room: by_load(job, room, IGNORE))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(CASES)
 def test_first_fit_takes_the_first_of_all(case: Case) -> None:
     checked(case, first_fit_rule, (), lambda job, room: least(job, room, lambda gpu: (gpu,)))
@@ -134,7 +134,7 @@ def test_first_fit_takes_the_first_of_all(case: Case) -> None:
 EXACT = CASES.filter(lambda case: case[4] != (0.1, 0.2, 0.3, 1.7))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(EXACT, st.sampled_from([0.5, 1.0, 2.0, 50.0]))
 def test_lbsgf_takes_the_least_busy_of_the_least_loaded_servers(case: Case, factor: float) -> None:
     def expected(job: int, room: IdleGpus) -> list[int] | None:
@@ -151,7 +151,7 @@ def test_lbsgf_takes_the_least_busy_of_the_least_loaded_servers(case: Case, fact
     checked(case, sjf_bco_rule, (0.0, factor, float(BREAK_TIES)), expected)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(EXACT, st.sampled_from([0.0, 1.0, 5.0, 1e9]))
 def test_least_loaded_servers_come_in_order_and_are_left_as_they_are(
     case: Case, gpus: float
@@ -195,7 +195,7 @@ def test_some_servers_are_gone_through_in_the_order_given(
     assert run(case, both) > 0
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(CASES, st.integers(0, 2**32))
 def test_random_placement_draws_from_the_list_of_available_gpus(case: Case, seed: int) -> None:
     def mixed(value: int) -> int:

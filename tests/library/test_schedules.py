@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date
 from random import Random
 
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_instances import random_instance
 
@@ -17,7 +18,7 @@ UNKNOWN = Recorded(value=0, by="random", rarmodel="0.1.0", date=date(2026, 11, 2
 
 
 @given(seed=st.integers(0, 10_000), tree=st.booleans())
-@settings(deadline=None, max_examples=60)
+@examples(25)
 def test_schedule_with_other_gpus_of_the_same_servers_completes_alike(
     seed: int, tree: bool
 ) -> None:

@@ -82,7 +82,7 @@ def test_schedules_are_those_of_the_simple_decoder(
     check(random, instance)
 
 
-@examples(4, phases=NO_SHRINKING)
+@examples(2, phases=NO_SHRINKING)
 @given(st.integers(0, 2**32), st.sampled_from([70, 300, 4200]), st.sampled_from([4, 300]))
 def test_many_and_large_servers(seed: int, servers: int, most_gpus: int) -> None:
     random = Random(seed)

@@ -194,7 +194,7 @@ def test_a_list_of_objectives_moves_nothing() -> None:
     ) == [2]
 
 
-@examples(10)
+@examples(5)
 @given(st.integers(0, 2**32))
 def test_starts_and_completions_stay_and_links_never_grow(seed: int) -> None:
     random = Random(seed)

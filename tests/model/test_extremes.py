@@ -10,7 +10,7 @@ import pytest
 from depth import examples
 from documents import job_data, tree_data
 from enumeration import count_vectors
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 from wide_instances import WIDE, random_wide
@@ -35,7 +35,7 @@ from rarmodel.search import one_after_another
 from rarmodel.verifier import Run, simulate, verify
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=4))
 def test_least_time_is_that_of_the_best_lone_placement(instance: Instance) -> None:
     capacities = [server.gpus for server in instance.cluster.servers]
@@ -105,7 +105,7 @@ def refusal(check: Callable[[Instance], object], instance: Instance) -> tuple[Pr
     return ()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=4))
 def test_slowest_time_alone_is_that_of_the_worst_lone_placement(instance: Instance) -> None:
     capacities = [server.gpus for server in instance.cluster.servers]
@@ -122,7 +122,7 @@ def test_slowest_time_alone_is_that_of_the_worst_lone_placement(instance: Instan
         assert extreme.most_slots is None or (slowest or 0) <= extreme.most_slots
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(), st.randoms(use_true_random=False))
 def test_no_iteration_takes_longer_than_the_greatest_time(
     instance: Instance, random: Random
@@ -144,7 +144,7 @@ def test_no_iteration_takes_longer_than_the_greatest_time(
             assert by_name[name].worst_speed <= ring.speed <= by_name[name].best_speed
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances())
 def test_one_job_after_another_takes_the_sum_of_the_least_times(instance: Instance) -> None:
     report = verify(instance, one_after_another(instance).schedule(instance, "one-after-another"))
@@ -190,7 +190,7 @@ def worst_lone_share(instance: Instance, size: int) -> float:
     return min(shares)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=8))
 def test_greatest_time_is_over_the_slowest_share_of_all_links(instance: Instance) -> None:
     servers = len(instance.cluster.servers)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from contended import contended_instance
-from hypothesis import assume, given, settings
+from depth import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_instances import instances, random_workers
 
@@ -28,7 +29,7 @@ def by_model(instance: Instance, model: str) -> Instance:
     return instance.model_copy(update={"contention": contention})
 
 
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(instances(), st.randoms(use_true_random=False), ANY_MODEL)
 def test_no_ring_is_faster_than_at_best_nor_slower_than_at_worst(
     instance: Instance, random: Random, model: str

@@ -48,7 +48,7 @@ def _any_instance(random: Random, *, preemption: bool, elastic: bool) -> Instanc
 
 
 @pytest.mark.parametrize("policy", QUICK)
-@examples(10)
+@examples(6)
 @given(
     seed=st.integers(0, 2**32),
     placement=st.sampled_from(registry.names("placements")),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel.online.gavel_programs import Demand, Gavel
@@ -25,7 +26,7 @@ def demand(speed: Any, gpus: Any, need: Any, there: Any) -> Demand:
 JOB = st.tuples(st.integers(1, 9), st.integers(1, 8), st.integers(0, 30))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(25)
 @given(jobs=st.lists(JOB, min_size=1, max_size=8), there=st.integers(8, 20))
 def test_one_type_has_the_optimum_of_the_program(
     jobs: list[tuple[int, int, int]], there: int

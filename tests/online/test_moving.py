@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from by_hand import worked
 from depth import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from wide_instances import PLAYED, random_wide, steady
 
@@ -107,7 +107,7 @@ def test_of_places_as_good_the_one_with_the_first_server_is_taken() -> None:
     assert [*found.schedule.assignments[0].gpus] == ["s0", "s2"]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_speed_beside_others_is_that_of_the_model(seed: int) -> None:
     """And a place is found wherever some idle GPUs have one with progress."""
@@ -175,7 +175,7 @@ def test_a_running_job_that_could_never_start_again_goes_on(policy: str, beyond:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@examples(10)
+@examples(6)
 @given(seed=st.integers(0, 2**32), preemption=st.booleans())
 def test_whatever_can_complete_does_under_every_policy(
     policy: str, seed: int, *, preemption: bool

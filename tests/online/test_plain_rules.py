@@ -45,7 +45,7 @@ def arriving(random: Random, *, preemption: bool, stall: bool) -> Instance:
 
 
 @pytest.mark.parametrize("name", RULES)
-@examples(40)
+@examples(20)
 @given(
     random=st.randoms(use_true_random=False),
     preemption=st.booleans(),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from buddy_packings import Jobs, Problem, check, dive, fits, go_on, problems
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rarmodel.packing.block_program import BlockProgram, Kind
@@ -13,7 +14,7 @@ from rarmodel.packing.dive import Dive
 
 
 @given(problem=problems())
-@settings(deadline=None, max_examples=150)
+@examples(50)
 def test_a_program_finds_a_packing_if_and_only_if_there_is_one(problem: Problem) -> None:
     gpus, jobs, target = problem
     packed, surely_none = BlockProgram(*problem).solve(60, 1, go_on)
@@ -23,7 +24,7 @@ def test_a_program_finds_a_packing_if_and_only_if_there_is_one(problem: Problem)
 
 
 @given(problem=problems(), seed=st.integers(0, 2**20), last_jobs=st.integers(0, 8))
-@settings(deadline=None, max_examples=150)
+@examples(50)
 def test_a_dive_finds_packings_only_where_there_are_some(
     problem: Problem, seed: int, last_jobs: int
 ) -> None:
@@ -48,7 +49,7 @@ def tight(seed: int) -> Problem:
 
 
 @given(seed=st.integers(0, 2**20))
-@settings(deadline=None, max_examples=5)
+@examples(5)
 def test_dives_find_packings_that_leave_no_slot_idle(seed: int) -> None:
     gpus, jobs, target = tight(seed)
     random = np.random.default_rng(seed)

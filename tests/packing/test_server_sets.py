@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from depth import first
 from random_instances import random_instance
 
 from rarmodel.packing.layout import layout_of
@@ -63,7 +64,7 @@ def check(servers: Servers, sets: Sets) -> None:
 
 
 @pytest.mark.parametrize("entries", [1, 2**10])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", first(8, range(30)))
 def test_exchanges_keep_sets_and_their_limit(seed: int, entries: int) -> None:
     """A table of one place knows almost nothing; that changes no result."""
     servers, sets, random = started(seed, entries)

@@ -6,8 +6,9 @@ from itertools import product
 from random import Random
 
 import pytest
+from depth import examples
 from enumeration import optimal_makespan
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import random_instance, tiny_instance
 
@@ -83,7 +84,7 @@ def compare_without_a_job(instance: Instance, bound: Configurations) -> None:
             assert impossible(search) == (target < optimum)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(15)
 @given(st.integers(0, 10**9))
 def test_it_finds_or_refutes_as_enumeration_does(seed: int) -> None:
     check(seed)

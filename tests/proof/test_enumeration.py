@@ -8,7 +8,7 @@ import pytest
 from depth import examples
 from documents import instance_data, job_data
 from enumeration import optimal_makespan
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_instances import instances, random_instance
 
@@ -114,7 +114,7 @@ def test_what_is_alike_hides_no_schedule(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(st.integers(0, 2**32))
 def test_what_is_alike_hides_no_schedule_of_four_jobs(seed: int) -> None:
     check_with_likes(seed, most_jobs=4)

@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 import pytest
+from depth import examples
 from enumeration import optimal_value
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from random_instances import tiny_instance
 
@@ -90,7 +91,7 @@ def check(seed: int) -> None:
             assert again.search(int(most), 10**9, lambda: False).impossible == (most < best)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(15)
 @given(st.integers(0, 10**9))
 def test_it_finds_and_refutes_as_enumeration_does(seed: int) -> None:
     check(seed)

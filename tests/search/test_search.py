@@ -49,7 +49,7 @@ def test_bundled_optima_are_found(name: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_same_seed_threads_and_iterations_give_the_same_schedule(threads: int) -> None:
-    instance = random_instance(Random(8), jobs=40, servers=6, tree=False, most_slots=30)
+    instance = random_instance(Random(8), jobs=24, servers=4, tree=False, most_slots=30)
     first, again = (
         solve(instance, method="search", iterations=4, threads=threads, seed=4).schedule
         for _ in range(2)
@@ -59,7 +59,7 @@ def test_same_seed_threads_and_iterations_give_the_same_schedule(threads: int) -
 
 
 def test_a_seed_matters() -> None:
-    instance = random_instance(Random(8), jobs=40, servers=6, tree=False, most_slots=30)
+    instance = random_instance(Random(8), jobs=24, servers=4, tree=False, most_slots=30)
     schedules = [
         solve(instance, method="search", iterations=3, threads=1, seed=seed).schedule
         for seed in range(5)

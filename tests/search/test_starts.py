@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from random_instances import instances
 
 from rarmodel.packing import one_after_another
@@ -11,7 +12,7 @@ from rarmodel.search.starts import without_contention
 from rarmodel.verifier import require_feasible
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances())
 def test_one_after_another_always_ends(instance: Instance) -> None:
     solution = one_after_another(instance)
@@ -21,7 +22,7 @@ def test_one_after_another_always_ends(instance: Instance) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(instances(jobs=12))
 def test_a_plan_without_contention_is_feasible(instance: Instance) -> None:
     solution = without_contention(instance)

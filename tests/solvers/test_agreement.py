@@ -189,7 +189,7 @@ def check_large(model: pyo.ConcreteModel) -> None:
 
 
 @pytest.mark.skipif(CPSAT.version() is None, reason="OR-Tools is not installed")
-@settings(max_examples=60, deadline=None)
+@examples(25)
 @given(model=models_of_large_numbers())
 def test_cpsat_adds_up_large_numbers(model: pyo.ConcreteModel) -> None:
     check_large(model)
@@ -205,7 +205,7 @@ def test_cpsat_adds_up_large_numbers_thousands_of_times(model: pyo.ConcreteModel
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_all_solvers_agree_on_the_models_of_formulations(data: st.DataObject, part: int) -> None:
     """The models that rarmodel really makes: each installed solver proves the same optimum."""

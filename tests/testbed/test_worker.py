@@ -107,7 +107,7 @@ def test_wrong_sums_are_noticed() -> None:
 
 
 def test_a_worker_without_its_neighbour_ends_with_an_error() -> None:
-    with started(tasks(3, compute_seconds=5.0)) as processes:
+    with started(tasks(3, compute_seconds=1.0)) as processes:
         assert processes[0].stdout is not None
         assert processes[0].stdout.readline() == "ready\n"
         processes[1].kill()

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from traces import FIXTURES, imported, jobs_of, reasons, rows
 
@@ -62,7 +63,7 @@ def test_time_is_all_that_arrivals_change(trace: str) -> None:
     moments=st.lists(st.integers(0, 10**7), min_size=1, max_size=8),
     slot=st.sampled_from([1.0, 7.5, 60.0, 3600.0]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_release_is_the_first_slot_that_begins_no_earlier(
     tmp_path_factory: pytest.TempPathFactory, moments: list[int], slot: float
 ) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from resource_use import capacity, use
 
@@ -56,7 +57,7 @@ def test_feature_by_its_name_is_what_the_instance_then_uses(family: str, name: s
 
 
 @given(family=st.sampled_from(PLAIN), seed=st.integers(0, 999), names=NAMES)
-@settings(deadline=None, max_examples=40)
+@examples(20)
 def test_any_features_together_are_valid_and_the_same_for_the_same_seed(
     family: str, seed: int, names: list[str]
 ) -> None:
@@ -82,7 +83,7 @@ def test_a_feature_changes_no_random_number_of_another(family: str) -> None:
 
 
 @given(family=st.sampled_from(PLAIN), seed=st.integers(0, 999), names=NAMES)
-@settings(deadline=None, max_examples=60)
+@examples(25)
 def test_deadlines_are_kept_by_a_schedule_that_the_verifier_accepts(
     family: str, seed: int, names: list[str]
 ) -> None:

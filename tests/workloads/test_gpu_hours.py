@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from depth import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from traces import FIXTURES, accounted, imported, rows
 
@@ -209,7 +210,7 @@ def test_hours_in_are_hours_used_and_hours_explained(name: str, options: dict[st
         },
     ),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25, suppress_health_check=[HealthCheck.too_slow])
 def test_hours_add_up_whatever_is_left_out(
     tmp_path_factory: pytest.TempPathFactory,
     jobs: list[tuple[str, str, str, str]],

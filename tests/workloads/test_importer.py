@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from depth import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from traces import imported, jobs_of, reasons, rows, seconds_of
 
@@ -273,7 +274,7 @@ ROW = st.builds(
 
 
 @given(lines=st.lists(ROW, max_size=12), skip=st.booleans(), most=st.sampled_from([None, 2]))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_in_are_jobs_out_plus_rows_explained(
     tmp_path: Path, lines: list[str], skip: bool, most: int | None
 ) -> None:

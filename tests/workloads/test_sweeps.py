@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from depth import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from wide_optimum import optimum
 
@@ -36,7 +37,7 @@ def rungs_of(instance: Instance) -> dict[str, list[dict[int, Job]]]:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(
     seed=st.integers(0, 999),
     count=st.integers(1, 3),

@@ -485,9 +485,9 @@ def _least_links(case: _Case) -> Iterator[Value | float]:
         return least
 
     joined = cache(lambda *ring: _joined(tree, weights, *ring))
-    parts, held, _ = held_parts(instance)
-    every = zip(instance.jobs, lone_options(instance), allowed_servers(instance), held, strict=True)
-    for job, options, allowed, worker in every:
+    parts, least_held, _ = held_parts(instance)
+    every = zip(instance.jobs, lone_options(instance), allowed_servers(instance), strict=True)
+    for (job, options, allowed), worker in zip(every, least_held, strict=True):
         found: list[Value | float] = []
         if job.running is not None:
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}

@@ -88,6 +88,7 @@ CHECKS: dict[str, Check] = {
     "scale": number("it must be above 0", lambda scale: scale > 0),
     "servers": optional(whole(1)),
     "gpus_per_server": optional(whole(1)),
+    "gpu_slices": optional(whole(1)),
     "cluster": optional(path),
     "slurm_conf": optional(path),
     "slurm_topology": optional(path),

@@ -84,6 +84,7 @@ def import_trace(
     *,
     servers: int | None = None,
     gpus_per_server: int | None = None,
+    gpu_slices: int | None = None,
     cluster: str | os.PathLike[str] | None = None,
     slurm_conf: str | os.PathLike[str] | None = None,
     slurm_topology: str | os.PathLike[str] | None = None,
@@ -97,7 +98,7 @@ def import_trace(
     ----------
     source
         The trace, plain or gzipped; `-` for standard input.
-    servers, gpus_per_server, cluster, slurm_conf, slurm_topology, rates
+    servers, gpus_per_server, gpu_slices, cluster, slurm_conf, slurm_topology, rates
         The cluster; see `workloads.platform_of`.
     contention
         Values of `alpha`, `concurrency` and `overhead_ms_per_server` that differ from the default;
@@ -126,6 +127,7 @@ def import_trace(
     platform = workloads.platform_of(
         servers=servers,
         gpus_per_server=gpus_per_server,
+        gpu_slices=gpu_slices,
         cluster=_path(cluster),
         slurm_conf=_path(slurm_conf),
         slurm_topology=_path(slurm_topology),

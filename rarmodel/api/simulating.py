@@ -15,7 +15,6 @@ from .sources import Source, load_instance, with_objective
 
 if TYPE_CHECKING:
     from rarmodel import online
-    from rarmodel.schema import Instance
 
 
 @overload
@@ -62,7 +61,7 @@ def simulate(
 
     Jobs become known at their releases. The policy decides who holds how many GPUs, the placement
     where. Rings slow each other down as everywhere in rarmodel. Replicas of services follow their
-    demand, which is known beforehand: jobs give way where a replica begins.
+    demand, which is known beforehand: jobs make room where a replica begins.
 
     Parameters
     ----------
@@ -97,6 +96,8 @@ def simulate(
     UsageError
         If a name is unknown, or a policy does not take the instance, fails, or asks for what it may
         not know.
+    NoScheduleError
+        If replicas of services find no room, or can never answer.
     VerificationError
         If the schedule breaks a constraint other than a deadline or the horizon.
     """
@@ -107,7 +108,7 @@ def simulate(
     several = isinstance(policy, Sequence) and not isinstance(policy, str)
     asked = list(policy) if isinstance(policy, Sequence) and several else [policy]
     policies: list[online.Policy] = [registry.find("policies", one) for one in asked]
-    beside: Callable[[str, Callable[[Instance], online.Simulation]], online.Simulation] | None
+    beside: Callable[[str, Callable[..., online.Simulation]], online.Simulation] | None
     beside = None
     if problem.services:
         from rarmodel.serving import replicas_of_play, simulate_beside  # noqa: PLC0415 - loads Pyomo

@@ -1,162 +1,234 @@
-"""What a GPU does at best in a slot, where jobs share GPUs (section 15).
+"""What GPUs do at best in a slot, where jobs share GPUs: prices by job, and sets of jobs.
 
 Jobs beside each other are slower than alone, so a GPU of Q slices does less than Q times the work
-of one job. An iteration of job j is worth `1/a_j` GPU slots, with `a_j` the most iterations that a
-worker can stand for in a slot: `φ_jw/w` for rings of w workers, alone in the best placement. With
-loads L_u of others on the GPUs u of its ring, the job does at most `φ_jw(max L_u)` iterations, and
-so at most the sum over its GPUs of `φ_jw(L_u)/w`, as φ does not rise with the load. So what a GPU
-is worth in a slot is at most the sum of `ρ_j(L) = max_w φ_jw(L)/(w·a_j)` over the jobs there, and
-the greatest such sum over all sets of jobs that fit is no less than what any GPU is worth.
+of one job. Give the work of each job a price. In a slot a GPU does work of the jobs of some set
+that fits its slices and its memory, and of each at most what `companion_rates` says. So a slot of
+the cluster is worth at most the sum over the GPUs of the dearest such set, and a job is done when
+all of its work is. Whatever the prices are, the cluster is no faster than a machine that does so
+much in a slot (`Machine`); `one_machine` says what follows for each objective. A job that restores
+does no work, and slows nobody down.
 
-Two jobs are tried pair by pair. Of more, each meets at least those of the others that count least
-to it, beside the fewest slices, and the greatest `ρ` are there. Memory is left out. All of this
-only makes a GPU seem better.
+The prices that prove most of the makespan are the dual ones of a linear program: the least time in
+which GPUs do all work, if their time can be divided freely among sets of jobs. Where two jobs fit a
+GPU it is the fractional matching of jobs, each with its work. Its columns are sets, found as they
+are needed. It proves nothing: its prices become whole numbers, and for these `gpu_sets` says in
+whole numbers what no set exceeds.
+
+The work of a ring of w GPUs that does φ iterations in a slot grows by φ, and by `φ/w` on each GPU.
+So it takes F/φ slots, with the greatest φ, to do all F iterations: the `span` of `Work`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Sequence
 from fractions import Fraction
-from functools import cache
-from itertools import accumulate
-from math import ceil, floor
+from math import inf
+from typing import NamedTuple
 
-from rarmodel.model import lone_options
+import numpy as np
+
+from rarmodel.engine.arrays import Ints
+from rarmodel.model import job_extremes
 from rarmodel.model.caching import once_per_instance
-from rarmodel.model.gpu_sharing import losses, shares_gpus
-from rarmodel.model.objectives import Objective
+from rarmodel.model.gpu_sharing import shares_gpus
+from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.schema import Instance
 
-from .bound import ALWAYS, ON_MAKESPAN, Bound
-from .least_demands import works
+from .bound import ALWAYS, Bound
+from .column_program import ColumnProgram, Solution
+from .companion_rates import PARTS, GpuKind, Rates, companion_rates
+from .companion_times import over_time
+from .gpu_sets import Candidates, Found, dearest_sets, scratch_of
+from .least_demands import Machine, filled, works
+from .one_machine import proven_on
+from .time_for_bounds import seconds_left
 
-PARTS = 2**30
-"""Parts of a GPU slot: sums of fractions would have ever longer denominators."""
-MOST_KINDS = 150
-"""Most kinds of jobs of which all pairs are tried."""
+MOST_ROWS = 1_000
+"""With more items all work has one price."""
+MOST_ROUNDS = 60
+ENOUGH = 1e-6
+"""By which part the bound may fall short of the program's optimum."""
+FIRST_WORK, THOROUGH_WORK = 2_000_000, 200_000_000
+"""Items that a search for the dearest sets weighs, at most: hundredths of a second, and a second.
 
-Rate = Callable[[int, int], Fraction]
-"""Of a job, by index, and a load of others on a GPU: iterations that a worker stands for."""
+First searches find many sets, and seldom prove much."""
+SLOW = 0.01
+"""Once a round lowers the program's optimum by no more than this part, searches are thorough."""
+THOROUGH_ITEMS = 2_000
+"""Items times rounds in which searches are thorough, at most."""
 
 
-def best_companions(instance: Instance, _: Objective) -> int | None:
-    """All work over what GPUs do at best; from each earliest start on, that of later jobs alone."""
-    if not shares_gpus(instance):
+def best_companions(instance: Instance, objective: Objective) -> Value | None:
+    """What machines prove that do what GPUs do at best.
+
+    Prices over time are only for objectives that the instance asks for, as they take longer.
+    """
+    if not shares_gpus(instance) or not objective.of_completions:
         return None
-    a_slot = sum(
-        server.gpus * _at_best(instance, instance.cluster.slices_of(server))
-        for server in instance.cluster.servers
-    )
-    rate = _rates(instance)
-    needed = bound = 0
-    for work in sorted(works(instance), key=lambda work: -work.head):
-        left = instance.jobs[work.job].iterations_left
-        needed += floor(PARTS * left / rate(work.job, 0))
-        bound = max(bound, work.head - (-needed // a_slot))
-    return bound
+    found = list[Value]()
+    for machine in companion_machines(instance):
+        if objective is MAKESPAN:
+            found.append(filled(machine))
+        else:
+            found += proven_on(instance, objective, machine)
+            if objective in objectives_of(instance):
+                priced = over_time(instance, objective, machine)
+                found += [] if priced is None else [priced]
+    return max(found, default=None)
 
 
 @once_per_instance
-def _rates(instance: Instance) -> Rate:
-    options = lone_options(instance)
-
-    @cache
-    def rate(kind: int, load: int) -> Fraction:
-        return max(
-            Fraction(one.pace.beside(load).speed(one.servers, one.gbps), one.pace.size)
-            for one in options[kind]
-        )
-
-    kinds: dict[object, int] = {}
-    kind = [kinds.setdefault(own, j) for j, own in enumerate(options)]
-    return lambda j, load: rate(kind[j], load)
+def companion_machines(instance: Instance) -> tuple[Machine, ...]:
+    """Machines that are no slower than the GPUs: at prices for all jobs, and for late ones."""
+    rates = companion_rates(instance)
+    every = range(len(instance.jobs))
+    found = [_machine(instance, rates, _best_prices(instance, rates, every))]
+    late = _deciding(instance, rates)
+    if len(late) < len(every):
+        found.append(_machine(instance, rates, _best_prices(instance, rates, late)))
+    return tuple(found)
 
 
-def _at_best(instance: Instance, slices: int) -> int:
-    """What a GPU of so many slices is worth in a slot at most, in parts, rounded up."""
-    lost, rate, jobs = losses(instance), _rates(instance), instance.jobs
-    taken = ((j, one.slices or slices) for j, one in enumerate(jobs))
-    sharing = {j: own for j, own in taken if own < slices}
-    best, parts = Fraction(1), _Least(sharing.values())
-    loads = {
-        column: _Least(lost.units[lost.row[i]][column] for i in sharing)
-        for column in {lost.column[j] for j in sharing}
-    }
+class Priced(NamedTuple):
+    """Prices in whole numbers, and what follows from them."""
 
-    def worth(j: int, load: int) -> Fraction:
-        return rate(j, load) / rate(j, 0)
+    prices: Ints
+    """(items) What a GPU slot of work is worth, as it is done alone; at most `PARTS`."""
+    dearest: tuple[int, ...]
+    """(kinds) What a GPU is worth in a slot at most, in `PARTS` of these."""
+    sets: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    """Some sets that are dearer than a threshold: kind of GPU, and items."""
 
-    for many in range(2, len(sharing) + 1):
-        worths = [
-            worth(j, loads[lost.column[j]].beside(lost.of(j, j), many - 1))
-            for j, own in sharing.items()
-            if own + parts.beside(own, many - 1) <= slices
-        ]
-        if len(worths) < many:
+    def room(self, rates: Rates) -> int:
+        """What all GPUs are worth in a slot at most."""
+        each = zip(rates.kinds, self.dearest, strict=True)
+        return sum(kind.gpus * dearest for kind, dearest in each)
+
+
+def _machine(instance: Instance, rates: Rates, priced: Priced) -> Machine:
+    """The machine at some prices; jobs whose work is worth nothing do not use it."""
+    users = {}
+    for work, extreme in zip(works(instance), job_extremes(instance), strict=True):
+        item, left = rates.item[work.job], instance.jobs[work.job].iterations_left
+        alone, price = rates.alone[item], PARTS * int(priced.prices[item])
+        area = left * price * alone.denominator // alone.numerator
+        if area > 0:
+            users[work.job] = work._replace(area=area, span=left // extreme.best_speed)
+    return Machine(priced.room(rates), users)
+
+
+def _deciding(instance: Instance, rates: Rates) -> list[int]:
+    """The jobs that come so late that they would decide if each had its GPUs alone."""
+    order = sorted(works(instance), key=lambda work: -work.head)
+    needed = most = 0.0
+    last = 0
+    for place, work in enumerate(order):
+        job, alone = instance.jobs[work.job], rates.alone[rates.item[work.job]]
+        needed += float(job.iterations_left / alone) / instance.cluster.total_gpus
+        if work.head + needed >= most:
+            most, last = work.head + needed, place + 1
+    return [work.job for work in order[:last]]
+
+
+def _best_prices(instance: Instance, rates: Rates, some: Collection[int]) -> Priced:
+    """The prices that prove most of the makespan of some jobs."""
+    items = len(rates.alone)
+    needs = [Fraction(0)] * items
+    for j in some:
+        needs[rates.item[j]] += instance.jobs[j].iterations_left / rates.alone[rates.item[j]]
+    alike = np.array([PARTS * bool(need) for need in needs], np.int64)
+    if items > MOST_ROWS:
+        return _at(rates, alike)
+    rows = {item: row for row, item in enumerate(i for i, need in enumerate(needs) if need)}
+    program = ColumnProgram([float(needs[i]) for i in rows], [kind.gpus for kind in rates.kinds])
+    for number, kind in enumerate(rates.kinds):
+        for item, row in rows.items():
+            if kind.those.slices[item] <= kind.room[0]:
+                program.add({row: kind.parts[item, 0] / PARTS}, number)
+    best, found, before, searches = Fraction(0), None, inf, 0
+    for _ in range(MOST_ROUNDS):
+        solution = program.solve()
+        if solution is None or best >= solution.multiple * (1 - ENOUGH):
             break
-        worths.sort(reverse=True)
-        together = sum(worths[:many], Fraction(0))
-        if many == 2:
-            together = min(together, _best_pair(instance, sharing, slices, worth) or together)
-        best = max(best, together)
-    return ceil(PARTS * best)
+        searches += bool(searches) or solution.multiple > before * (1 - SLOW)
+        before = solution.multiple
+        priced = _at(rates, *_whole(rates, rows, solution), thorough=searches > 0)
+        proven = PARTS * _worth(needs, priced.prices) / priced.room(rates)
+        if proven > best:
+            best, found = proven, priced
+        over = searches * items >= THOROUGH_ITEMS or seconds_left() == 0
+        if over or (searches and not priced.sets):
+            break
+        searches += not priced.sets
+        for number, one in priced.sets:
+            program.add(_column(rates.kinds[number], rows, one), number)
+    return _at(rates, alike) if found is None else found
 
 
-class _Least:
-    """The least numbers of some, without one of them.
-
-    Parameters
-    ----------
-    numbers
-        The numbers.
-    """
-
-    def __init__(self, numbers: Iterable[int]) -> None:
-        self._numbers = sorted(numbers)
-        self._sums = [0, *accumulate(self._numbers)]
-
-    def beside(self, own: int, others: int) -> int:
-        """The least sum of so many, where one of all, which is `own`, is not among them."""
-        if own < self._numbers[others]:  # It is among the least.
-            return self._sums[others + 1] - own
-        return self._sums[others]
+def _at(
+    rates: Rates, prices: Ints, thresholds: Sequence[int] | None = None, *, thorough: bool = True
+) -> Priced:
+    """What GPUs are worth at prices, and not less than a threshold of each kind."""
+    work = (THOROUGH_WORK, THOROUGH_WORK) if thorough else (FIRST_WORK // len(prices), FIRST_WORK)
+    dearest, sets = [], []
+    for number, kind in enumerate(rates.kinds):
+        threshold = 0 if thresholds is None else thresholds[number]
+        worth, found = _dearest(kind, prices, threshold, work)
+        dearest.append(worth)
+        sets += [(number, one) for one in found]
+    return Priced(prices, tuple(dearest), tuple(sets))
 
 
-def _best_pair(
-    instance: Instance,
-    sharing: dict[int, int],
-    slices: int,
-    worth: Callable[[int, int], Fraction],
-) -> Fraction | None:
-    """The most that two jobs on a GPU are worth; None if there are too many kinds of them."""
-    lost, options = losses(instance), lone_options(instance)
-    kinds: dict[object, list[int]] = {}
-    for j, own in sharing.items():
-        kind = options[j], lost.column[j], lost.row[j], own
-        kinds.setdefault(kind, []).append(j)
-    if len(kinds) > MOST_KINDS:
-        return None
-    few = [some[:2] for some in kinds.values()]  # A kind may be beside itself.
-    pairs = (
-        (some[0], others[0] if others is not some else some[-1])
-        for place, some in enumerate(few)
-        for others in few[place:]
+def _dearest(
+    kind: GpuKind, prices: Ints, threshold: int, work: tuple[int, int]
+) -> tuple[int, list[tuple[int, ...]]]:
+    """What no set on a GPU exceeds, and not less than a threshold; and sets that are dearer."""
+    worths = kind.parts * prices[:, None]
+    order = np.argsort(-worths[:, 0], kind="stable")
+    units, *each = kind.those
+    those = Candidates(units, *(numbers[order] for numbers in each))
+    found = Found(np.zeros(len(order), np.int64), np.zeros((len(order), kind.room[0]), np.int64))
+    scratch = scratch_of(those, kind.room[0])
+    greatest = dearest_sets(
+        *(those, worths[order], kind.shift, kind.room, threshold, work, found, scratch)
     )
-    return max(
-        (
-            worth(j, lost.of(j, i)) + worth(i, lost.of(i, j))
-            for j, i in pairs
-            if i != j and sharing[i] + sharing[j] <= slices
-        ),
-        default=Fraction(1),
-    )
+    sets = {tuple(some) for some in found.members[found.worth > threshold].tolist()}
+    return greatest, [tuple(int(order[i]) for i in some if i >= 0) for some in sorted(sets)]
+
+
+def _worth(needs: Sequence[Fraction], prices: Ints) -> Fraction:
+    """What all work is worth."""
+    each = zip(needs, prices.tolist(), strict=True)
+    return sum((need * price for need, price in each), Fraction(0))
+
+
+def _whole(rates: Rates, rows: dict[int, int], solution: Solution) -> tuple[Ints, list[int]]:
+    """Prices in whole numbers, and what a GPU of each kind is worth at these by the program."""
+    prices = np.zeros(len(rates.alone), np.int64)
+    scale = PARTS / solution.prices.max()
+    prices[list(rows)] = np.minimum(np.floor(solution.prices * scale), PARTS).astype(np.int64)
+    supplies = np.maximum(solution.supply_prices, 0.0) * scale * (1 + ENOUGH / 2)
+    return prices, [int(one * PARTS) for one in supplies.tolist()]
+
+
+def _column(kind: GpuKind, rows: dict[int, int], items: tuple[int, ...]) -> dict[int, float]:
+    """What a set of jobs does on a GPU in a slot."""
+    units, row, column, *_ = kind.those
+    content = dict[int, float]()
+    for item in items:
+        load = sum(int(units[row[other], column[item]]) for other in items)
+        load -= int(units[row[item], column[item]])
+        level = min(load >> kind.shift, kind.parts.shape[1] - 1)
+        done = int(kind.parts[item, level]) / PARTS
+        content[rows[item]] = content.get(rows[item], 0.0) + done
+    return content
 
 
 BEST_COMPANIONS = Bound(
     "best companions",
-    "the jobs need this many slots even if each GPU always has the jobs that suit each other best",
+    "at prices of the jobs' work, no GPU does more than the set of jobs that is worth most there",
     best_companions,
-    objectives=ON_MAKESPAN,
     handles=ALWAYS,
     rank=22,
+    cost="up to some seconds",
 )

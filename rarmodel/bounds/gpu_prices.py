@@ -139,15 +139,15 @@ def _sum(instance: Instance, terms: dict[int, Term]) -> Outcome | None:
     last: Known | None = None
     for one in partitions(instance):
         for _ in range(MOST_LENGTHS):
-            relaxed = _with_terms(relaxation_of(instance, one, latest, length), terms, common)
+            relaxed = with_terms(relaxation_of(instance, one, latest, length), terms, common)
             prices = _carried(last, relaxed, one.kinds)
             last = Known(one.kinds, relaxed.width, prices)
             hope = _hope(instance, terms) * common
-            if (steps := _steps(relaxed)) == 0:
+            if (steps := steps_for(relaxed)) == 0:
                 break  # Time is over.
-            if _ascend(relaxed, prices, steps, hope, inf) == inf:
+            if ascended(relaxed, prices, steps, hope, inf) == inf:
                 return None
-            whole = _proven(one.kinds, relaxed, prices)
+            whole = proven_at(one.kinds, relaxed, prices)
             if whole is not None and (best is None or whole.value > best):
                 best, plan = whole.value, _plan(one.kinds, relaxed, prices)
                 proof = whole.proof._replace(scale=whole.proof.scale * common)
@@ -201,10 +201,10 @@ def _greatest(instance: Instance, objective: Objective, terms: dict[int, Term]) 
         prices = _carried(known, relaxed, kinds)
         if known is None:
             prices.now[:, :-1] = 1.0
-        steps = min(most_steps, _steps(relaxed))
-        if steps > 0 and _ascend(relaxed, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
+        steps = min(most_steps, steps_for(relaxed))
+        if steps > 0 and ascended(relaxed, prices, steps, FIRST_EXCESS, LEAST_EXCESS) > 0:
             known = Known(kinds, relaxed.width, prices)
-            whole = _proven(kinds, relaxed, prices)
+            whole = proven_at(kinds, relaxed, prices)
             if whole is not None and whole.value > 0:
                 proof = whole.proof._replace(below=value)
                 return True
@@ -254,7 +254,7 @@ def _hope(instance: Instance, terms: dict[int, Term]) -> float:
     return max(1.0, weights * wait / 8)
 
 
-def _with_terms(
+def with_terms(
     relaxed: CapacityRelaxation, terms: dict[int, Term], common: int
 ) -> CapacityRelaxation:
     """With terms times a common multiple of their divisors."""
@@ -278,16 +278,17 @@ def _carried(known: Known | None, relaxed: CapacityRelaxation, kinds: Kinds) -> 
     return carried
 
 
-def _steps(relaxed: CapacityRelaxation) -> int:
+def steps_for(relaxed: CapacityRelaxation) -> int:
     """As many steps as an ascent may take, also by the time that is left; all prices are valid."""
     work: int = len(relaxed.size) * relaxed.capacity.shape[1]
     steps = max(FEWEST_STEPS, min(MOST_STEPS, ASCENT_WORK // work))
     return int(min(steps, seconds_left() * WORK_PER_SECOND / work))
 
 
-def _ascend(
+def ascended(
     relaxed: CapacityRelaxation, prices: Prices, steps: int, hope: float, enough: float
 ) -> float:
+    """The greatest value of so many steps; its prices are then `best`. See `ascend`."""
     from .subgradient import ascend  # noqa: PLC0415
 
     return float(ascend(relaxed, prices, steps, hope, enough))
@@ -300,7 +301,7 @@ class _Whole(NamedTuple):
     proof: PriceProof
 
 
-def _proven(kinds: Kinds, relaxed: CapacityRelaxation, prices: Prices) -> _Whole | None:
+def proven_at(kinds: Kinds, relaxed: CapacityRelaxation, prices: Prices) -> _Whole | None:
     """The value at the best prices, exactly: these and the weights become whole numbers.
 
     None if the numbers are too great for that.

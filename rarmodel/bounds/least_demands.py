@@ -84,6 +84,18 @@ def all_gpus(instance: Instance) -> Machine:
     return Machine(speed, dict(enumerate(works(instance))))
 
 
+def filled(machine: Machine) -> int:
+    """Slots until a machine has done everything, if it is never idle for what may start.
+
+    From each earliest start on, jobs that can start then or later need their area for themselves.
+    """
+    needed = slots = 0
+    for work in sorted(machine.works.values(), key=lambda work: -work.head):
+        needed += work.area
+        slots = max(slots, work.head - (-needed // machine.speed))
+    return slots
+
+
 def resizes(instance: Instance, job: int) -> bool:
     """Whether a job may have several ring sizes, one after another."""
     return may_stop(instance, instance.jobs[job]) and len(instance.jobs[job].sizes) > 1

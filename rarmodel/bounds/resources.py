@@ -9,7 +9,7 @@ machine holds for these, whatever the objective.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rarmodel.model.caching import once_per_instance
@@ -20,25 +20,10 @@ from rarmodel.model.usage_limits import UsageLimit, limits_of_jobs, usage_limits
 from rarmodel.schema import Instance
 from rarmodel.schema.certificate import Argument, ExclusiveJobs, LimitUse
 
-from .arguments import (
-    CertifyOnMachine,
-    of_jobs_alone,
-    of_late_area,
-    of_late_jobs,
-    of_overfull,
-)
+from .arguments import of_jobs_alone, of_late_area
 from .bound import ALWAYS, Bound
 from .least_demands import Machine, Work, least_areas, resizes, works
-from .relaxations import (
-    earliest_due_sets,
-    intervals_overfull,
-    late_by_area,
-    mean_busy_times,
-    of_earliest_due,
-    of_mean_busy_times,
-    of_shortest_first,
-    shortest_first,
-)
+from .one_machine import RELAXATIONS, proven_on
 
 MOST_SEEDS = 40
 """Jobs from which sets of jobs that exclude each other are grown."""
@@ -46,16 +31,6 @@ MOST_USERS = 400
 """Jobs that are looked at for such sets, the longest ones."""
 MOST_SETS = 5
 """Such sets that are looked at."""
-
-Relax = Callable[[Instance, Objective, Machine], Value | None]
-RELAXATIONS: tuple[tuple[Relax, CertifyOnMachine], ...] = (
-    (shortest_first, of_shortest_first),
-    (mean_busy_times, of_mean_busy_times),
-    (earliest_due_sets, of_earliest_due),
-    (intervals_overfull, of_overfull),
-    (late_by_area, of_late_jobs),
-)
-"""What one machine proves of sums, and of the greatest of terms; and the arguments for that."""
 
 
 class Supply(NamedTuple):
@@ -156,7 +131,7 @@ def use_of_resources(instance: Instance, objective: Objective) -> Value | None:
                 area += work.area
                 found.append(supply.end_of(area, work.head))
         elif supply.machine is not None:
-            found += _proven(instance, objective, supply.machine)
+            found += proven_on(instance, objective, supply.machine)
     return max(found, default=None)
 
 
@@ -176,7 +151,7 @@ def one_after_another(instance: Instance, objective: Objective) -> Value | None:
                 slots += work.slots
                 found.append(work.head + slots)
         else:
-            found += _proven(instance, objective, machine)
+            found += proven_on(instance, objective, machine)
     return max(found, default=None)
 
 
@@ -245,11 +220,6 @@ def _beyond(amounts: Mapping[int, int], most: int) -> Iterator[tuple[int, int]]:
             if amounts[i] + amounts[k] <= most:
                 break
             yield i, k
-
-
-def _proven(instance: Instance, objective: Objective, machine: Machine) -> Iterable[Value]:
-    each = (relaxation(instance, objective, machine) for relaxation, _ in RELAXATIONS)
-    return [value for value in each if value is not None]
 
 
 def _of_supplies(instance: Instance, objective: Objective, value: Value) -> Argument | None:

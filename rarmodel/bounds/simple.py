@@ -16,7 +16,7 @@ from rarmodel.schema.certificate import EachJob, GpuPrices
 
 from .arguments import of_area, of_interval, of_jobs_alone
 from .bound import ALWAYS, FIXED_SIZES, ON_MAKESPAN, Bound, Certify
-from .least_demands import all_gpus, works
+from .least_demands import all_gpus, filled, works
 
 
 def longest_job(instance: Instance) -> int:
@@ -30,12 +30,7 @@ def area(instance: Instance) -> int:
     From each earliest start on, jobs that can start then or later need that for themselves. Where
     GPUs are shared, a job needs of each GPU the least part that its slices are of one.
     """
-    total = all_gpus(instance).speed
-    needed = bound = 0
-    for work in sorted(works(instance), key=lambda work: -work.head):
-        needed += work.area
-        bound = max(bound, work.head - (-needed // total))
-    return bound
+    return filled(all_gpus(instance))
 
 
 def wide_jobs(instance: Instance) -> int:

@@ -64,6 +64,12 @@ def kubernetes() -> None:
     show_default=True,
     help="Model that a job without profile trains; none if such jobs exchange nothing.",
 )
+@click.option(
+    "--parts/--no-parts",
+    default=True,
+    help="Whether nodes with equal parts of GPUs, and jobs on them, are in the instance. The "
+    "packing of Kueue and Volcano knows only whole GPUs. Default: --parts.",
+)
 @SLOT_LENGTH
 @default_seconds_option("profile and time limit")
 @RATES_OF_CLUSTER

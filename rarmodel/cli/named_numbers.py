@@ -34,11 +34,13 @@ TERMS: Kinds = {"latency-ms": Number(0), "overlap": Number(1)}
 COUNTS: Kinds = {
     "servers": Whole(1),
     "gpus-per-server": Whole(1),
+    "gpu-slices": Whole(1),
     "racks": Whole(0),
 }
 EXPLAINED = {
     "servers": "number of servers",
     "gpus-per-server": "GPUs of each",
+    "gpu-slices": "equal slices of each GPU, for jobs on parts of GPUs",
     "racks": "racks below one core switch, 0 for a star",
     "network-gbps": "rate of each server's link in Gbit/s",
     "oversubscription": "rate of the links below a switch divided by that of its uplink",

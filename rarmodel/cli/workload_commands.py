@@ -52,7 +52,7 @@ NAMED = click.option(
 @named_option(
     "--cluster",
     "Numbers of the cluster",
-    {name: kind for name, kind in COUNTS.items() if name != "gpus-per-server"} | RATES,
+    {name: COUNTS[name] for name in ("servers", "racks")} | RATES,
 )
 @named_option("--contention", "Numbers of contention", CONTENTION, none=WITHOUT)
 @click.option(
@@ -267,7 +267,8 @@ def import_trace(
     contended = not changes.pop(NOTHING, False)
     share_stdin(trace, file, options["slurm_conf"], options["slurm_topology"])
     given = {key: value for key, value in options.items() if value is not None}
-    given |= {key: numbers.pop(key) for key in ("servers", "gpus_per_server") if key in numbers}
+    counts = "servers", "gpus_per_server", "gpu_slices"
+    given |= {key: numbers.pop(key) for key in counts if key in numbers}
     imported = inputs.import_trace(
         trace,
         columns=_mapping(columns),

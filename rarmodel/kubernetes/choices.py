@@ -36,12 +36,15 @@ class Choices(Assumptions):
         The model whose profile a job without one has; None if it exchanges nothing.
     rules
         Profiles of jobs.
+    parts
+        Whether nodes with equal parts of GPUs, and jobs on them, are in the instance.
     """
 
     levels: tuple[str, ...] = ()
     now: datetime | None = None
     default_model: str | None = MIDDLE_MODEL
     rules: Rules | None = None
+    parts: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,6 +66,7 @@ def chosen(
     slot_seconds: float = SLOT_SECONDS,
     default_seconds: float = DEFAULT_SECONDS,
     default_model: str = MIDDLE_MODEL,
+    parts: bool = True,
 ) -> Choices:
     """Choices from files and numbers.
 
@@ -76,6 +80,8 @@ def chosen(
         As for `rates_of`.
     default_model
         As in `Choices`; `none` for None.
+    parts
+        As in `Choices`.
 
     Raises
     ------
@@ -94,6 +100,7 @@ def chosen(
         rates=made[0],
         contention=made[1],
         rules=rules_of(Rules, profiles),
+        parts=parts,
         objective=objective_of(objective),
     )
 

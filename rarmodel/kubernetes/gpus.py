@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from rarmodel.schema.cluster import MAX_SLICES
+from rarmodel.workloads.gpu_divisions import instances_per_gpu
+
 from .quantities import quantity, whole
 from .schema import Amounts, Labels, PodSpec
 
@@ -26,6 +29,8 @@ _PARTS = re.compile(
     r"|amd\.com/(?!gpu$).+|aws\.amazon\.com/neuroncore|volcano\.sh/v?gpu.*|aliyun\.com/gpu.*"
 )
 """Resources of which a piece is a part of a GPU: slices of MIG, shares, partitions."""
+_EQUAL = re.compile(r"nvidia\.com/(?:mig-([0-9]+g\.[0-9]+gb)|gpu\.shared)")
+"""Resources of parts that are equal, of which a pod with one is a worker on a slice."""
 _TYPES = (
     "nvidia.com/gpu.product",
     "amd.com/gpu.product-name",
@@ -33,6 +38,10 @@ _TYPES = (
     "karpenter.k8s.aws/instance-gpu-name",
 )
 """Labels of nodes that name the type of their GPUs, the most exact first."""
+
+
+_REPLICAS = "nvidia.com/gpu.replicas", "cloud.google.com/gke-max-shared-clients-per-gpu"
+"""Labels of nodes that say how many pods share a GPU by turns."""
 
 
 class Demand(NamedTuple):
@@ -45,9 +54,12 @@ class Demand(NamedTuple):
     resource
         The resource that they are; empty without GPUs.
     part
-        A resource that it asks for and that is part of a GPU; empty if there is none.
+        A resource that it asks for and that the instance cannot have, as it is of parts of GPUs;
+        empty if there is none.
     cpus, memory
         Processors, and bytes of memory.
+    is_part
+        Whether it asks for one part of a GPU: `gpus` is 1, and `resource` is of parts.
     """
 
     gpus: int
@@ -55,6 +67,7 @@ class Demand(NamedTuple):
     part: str
     cpus: Fraction
     memory: Fraction
+    is_part: bool = False
 
 
 def demand_of(spec: PodSpec) -> Demand:
@@ -71,7 +84,10 @@ def demand_of(spec: PodSpec) -> Demand:
         raise ValueError(f"a pod asks for GPUs of two kinds, {' and '.join(asked)}")
     parts = sorted(name for name in names if _PARTS.fullmatch(name) and _of(spec, name))
     resource, gpus = next(iter(asked.items()), ("", 0))
-    return Demand(gpus, resource, next(iter(parts), ""), _of(spec, "cpu"), _of(spec, "memory"))
+    cpus, memory = _of(spec, "cpu"), _of(spec, "memory")
+    if len(parts) == 1 and not gpus and _EQUAL.fullmatch(parts[0]) and _of(spec, parts[0]) == 1:
+        return Demand(1, parts[0], "", cpus, memory, is_part=True)
+    return Demand(gpus, resource, next(iter(parts), ""), cpus, memory)
 
 
 def _requests(spec: PodSpec) -> list[Mapping[str, str | int | float]]:
@@ -114,17 +130,46 @@ def parts_of_node(amounts: Amounts) -> list[str]:
     )
 
 
-def why_parts(labels: Labels) -> str:
-    """Why each piece of a node's resource is only a part of a GPU; empty if it is a whole one."""
-    product = labels.get("nvidia.com/gpu.product", "")
-    if "-MIG-" in product or labels.get("cloud.google.com/gke-gpu-partition-size"):
-        return "its GPUs are slices of MIG"
-    replicas = labels.get("nvidia.com/gpu.replicas", "1")
-    clients = labels.get("cloud.google.com/gke-max-shared-clients-per-gpu", "1")
-    several = any(one.isdecimal() and int(one[:9]) > 1 for one in (replicas, clients))
-    if several or product.endswith("-SHARED"):
-        return "its GPUs are shared"
-    return ""
+def equal_parts_of_node(amounts: Amounts) -> dict[str, int]:
+    """The only resource of a node's parts of GPUs, with its pieces, if parts of it are equal.
+
+    Raises
+    ------
+    ValueError
+        If a number is none.
+    """
+    parts = parts_of_node(amounts)
+    return {
+        name: whole(amounts[name]) for name in parts if len(parts) == 1 and _EQUAL.fullmatch(name)
+    }
+
+
+def slices_per_gpu(resource: str, pieces: int, labels: Labels) -> int | str:
+    """Into how many equal parts, as which a node has its pieces, each GPU is divided, or why not.
+
+    Parameters
+    ----------
+    resource, pieces
+        The only resource of the node that is of GPUs, and how many pieces it has of it.
+    labels
+        Labels of the node.
+    """
+    named, product = _EQUAL.fullmatch(resource), labels.get("nvidia.com/gpu.product", "")
+    profile = named[1] if named else labels.get("cloud.google.com/gke-gpu-partition-size", "")
+    profile = profile or product.partition("-MIG-")[2]
+    told = (labels.get(name, "1") for name in _REPLICAS)
+    replicas = max(int(one[:9]) if one.isdecimal() else 1 for one in told)
+    is_shared = replicas > 1 or product.endswith("-SHARED") or resource.endswith(".shared")
+    if profile and is_shared:
+        return "its slices of MIG are shared"
+    if profile:
+        each = instances_per_gpu(profile, pieces)
+        return f"its slices of MIG ({profile}) fill no whole GPUs" if each is None else each
+    if not is_shared:
+        return 1
+    if replicas == 1 or replicas > MAX_SLICES or pieces % replicas:
+        return f"its GPUs are shared, and {pieces} shares are no equal parts of them"
+    return replicas
 
 
 def type_of(labels: Labels) -> str:

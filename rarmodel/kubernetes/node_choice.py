@@ -32,7 +32,7 @@ class NodeChoice:
     Attributes
     ----------
     nodes
-        All nodes with whole GPUs.
+        All nodes with GPUs.
     """
 
     def __init__(self, nodes: Mapping[str, GpuNode]) -> None:
@@ -70,6 +70,10 @@ class NodeChoice:
                 raise UnusableError(f"its queue has no quota for {demand.resource}")
             found.append(self._of(one.template, demand, own))
         left = [name for name in found[0] if all(name in some for some in found[1:])]
+        # One piece of a resource is a GPU on some nodes, and a part of one on others.
+        left = [name for name in left if not self.nodes[name].has_parts] or left
+        if left and self.nodes[left[0]].has_parts and any(one.gpus > 1 for _, one in asked):
+            raise UnusableError("asks for several parts of GPUs in one pod")
         if not left:
             raise UnusableError("no node takes its pods: GPUs, labels, taints, CPUs and memory")
         return left, any(some[name] for some in found for name in left)

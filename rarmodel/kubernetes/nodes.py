@@ -1,4 +1,4 @@
-"""Nodes with whole GPUs, and why others are left out."""
+"""Nodes with GPUs, whole or in equal parts, and why others are left out."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from .gpus import gpus_of_node, parts_of_node, type_of, why_parts
+from .gpus import (
+    WHOLE,
+    equal_parts_of_node,
+    gpus_of_node,
+    parts_of_node,
+    slices_per_gpu,
+    type_of,
+)
 from .quantities import quantity
 from .schema import Labels, Node, Taint
 
 
 class GpuNode(NamedTuple):
-    """A node with whole GPUs.
+    """A node with GPUs.
 
     Attributes
     ----------
@@ -29,6 +36,8 @@ class GpuNode(NamedTuple):
         Why it takes no more pods; empty if it does.
     parts
         Resources that are parts of its other GPUs.
+    slices
+        Equal parts of each GPU, of which each is a piece of the resource; 1 if these are GPUs.
     """
 
     name: str
@@ -41,6 +50,12 @@ class GpuNode(NamedTuple):
     taints: Sequence[Taint]
     away: str
     parts: Sequence[str]
+    slices: int = 1
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether each piece of its resource is a part of a GPU."""
+        return self.resource not in WHOLE or self.slices > 1
 
 
 def gpu_node(node: Node) -> GpuNode | str:
@@ -55,18 +70,20 @@ def gpu_node(node: Node) -> GpuNode | str:
     # A node whose device plugin is down still tells its capacity, but has nothing to give.
     found = gpus_of_node(status.allocatable or status.capacity)
     parts = parts_of_node(status.allocatable)
+    if not found and (found := equal_parts_of_node(status.allocatable)):
+        parts = []
     if not found:
         if parts:
-            return f"it has only parts of GPUs ({', '.join(parts)})"
+            return f"it has only parts of GPUs, which are not equal ({', '.join(parts)})"
         return "it has no GPUs" if not gpus_of_node(status.capacity) else "it has no GPUs to give"
-    if why := why_parts(labels):
-        return why
     if len(found) > 1:
         return f"it has GPUs of two kinds ({', '.join(found)})"
-    resource, gpus = next(iter(found.items()))
+    resource, pieces = next(iter(found.items()))
+    if isinstance(slices := slices_per_gpu(resource, pieces, labels), str):
+        return slices
     return GpuNode(
         name=node.metadata.name,
-        gpus=gpus,
+        gpus=pieces // slices,
         resource=resource,
         gpu_type=type_of(labels),
         cpus=_has(status.allocatable, "cpu"),
@@ -75,6 +92,7 @@ def gpu_node(node: Node) -> GpuNode | str:
         taints=node.spec.taints,
         away=_why_away(node),
         parts=parts,
+        slices=slices,
     )
 
 

@@ -25,7 +25,7 @@ from .queues import Queues, queues_of
 from .running_jobs import RunningJobs
 from .schema import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, VolcanoQueue
 from .told_jobs import told_of
-from .used_nodes import used_cluster, used_network, used_nodes
+from .used_nodes import gpu_nodes, used_cluster, used_network, used_nodes
 from .waiting_jobs import WaitingJobs
 from .work import Fields, Work
 
@@ -68,8 +68,10 @@ class _Reader:
     def reading(self) -> Reading:
         """The instance and its account."""
         read, books, notes = self.read, self.books, self.notes
-        told = [told_of(one, read, self.queues) for one in families(read.metadata)]
-        nodes = used_nodes(read, told, books, notes, self.name)
+        there = gpu_nodes(read, books, parts=self.choices.parts)
+        resources = {name: node.resource for name, (_, node) in there.items()}
+        told = [told_of(one, read, self.queues, resources) for one in families(read.metadata)]
+        nodes = used_nodes(there, told, books, notes, self.name)
         overhead = self.contention["overhead_ms_per_server"]
         work = Work(self.choices, self.now, overhead, len(nodes), notes)
         network = used_network(read, nodes, self.choices.levels, books, notes)

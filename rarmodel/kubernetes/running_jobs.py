@@ -61,17 +61,26 @@ class RunningJobs:
             )
             self._notes[note].append(told.name)
             slots = self._work.slots(self._work.duration(told))
-            made.append(self._idle_ring(told, known, "", slots))
+            made += self._idle_rings(told, known, "", slots)
         elif known:
-            made.append(self._holding(told, known))
+            made += self._all_holding(told, known)
         if ending:
-            fields = self._idle_ring(told, ending, AT_THE_END if not told.ended else "", 1)
+            some = self._idle_rings(told, ending, AT_THE_END if not told.ended else "", 1)
             note = "about to let their GPUs go: they hold them for a slot"
-            self._notes[note].append(fields["name"])
-            made.append(fields)
+            self._notes[note] += [one["name"] for one in some]
+            made += some
         if made:
             self._books.use(*told.keys)
         return made
+
+    def _all_holding(self, told: Told, held: Mapping[str, int]) -> list[Fields]:
+        """A job that holds GPUs now, or a job for each part of a GPU that it holds, if several."""
+        if not any(self._nodes[name].has_parts for name in held):
+            return [self._holding(told, held)]
+        if sum(held.values()) == 1:
+            return [self._work.on_part(told, self._holding(told, held))]
+        self._notes["each part of a GPU that they hold is a job of its own"].append(told.name)
+        return self._idle_rings(told, held, "", self._work.slots(self._work.duration(told)))
 
     def _holding(self, told: Told, held: Mapping[str, int]) -> Fields:
         """A job that holds GPUs now: a ring, or what there is of one that lacks pods."""
@@ -99,16 +108,32 @@ class RunningJobs:
         fields["running"] = {"gpus": self._numbered(held), "iterations_done": done}
         return fields
 
+    def _idle_rings(
+        self, told: Told, held: Mapping[str, int], suffix: str, slots: int
+    ) -> list[Fields]:
+        """The same of whole GPUs together, and of each part of a GPU by itself."""
+        whole = {name: count for name, count in held.items() if not self._nodes[name].has_parts}
+        parts = [name for name, n in held.items() if name not in whole for _ in range(n)]
+        made = [self._idle_ring(told, whole, suffix, slots)] if whole else []
+        for number, name in enumerate(parts, 1):
+            own = f" (part {number})" if len(held) > 1 or len(parts) > 1 else ""
+            one = self._idle_ring(told, {name: 1}, f"{own}{suffix}", slots)
+            made.append(self._work.on_part(told, one))
+        return made
+
     def _idle_ring(self, told: Told, held: Mapping[str, int], suffix: str, slots: int) -> Fields:
         """Pods that hold GPUs for so many slots, and exchange nothing."""
         fields = self._work.idle(told, told.name + suffix, sum(held.values()), slots)
         return fields | {"running": {"gpus": self._numbered(held), "iterations_done": 0}}
 
     def _numbered(self, held: Mapping[str, int]) -> dict[str, list[int]]:
-        """Indices of GPUs: pods do not tell which they have, so they are numbered in turn."""
+        """Indices of GPUs: pods do not tell which they have, so they are numbered in turn.
+
+        Of a node with parts of GPUs it is one part.
+        """
         found = {}
         for name, count in held.items():
-            first = self._next_gpu[name]
+            first, slices = self._next_gpu[name], self._nodes[name].slices
             self._next_gpu[name] += count
-            found[name] = [*range(first, first + count)]
+            found[name] = sorted({number // slices for number in range(first, first + count)})
         return found

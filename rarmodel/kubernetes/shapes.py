@@ -34,6 +34,8 @@ class Shape(NamedTuple):
         Whether a taint for GPUs was taken to be tolerated.
     narrowed
         Whether its pods could also be on numbers of nodes that the model cannot tell apart.
+    on_parts
+        Whether each of its workers has a part of a GPU.
     """
 
     size: int
@@ -42,6 +44,7 @@ class Shape(NamedTuple):
     spread: Mapping[str, Any]
     forgiven: bool
     narrowed: bool
+    on_parts: bool = False
 
 
 def with_gpus(pods: Iterable[Pods]) -> list[tuple[Pods, Demand]]:
@@ -127,7 +130,8 @@ def shape_of(
         spread, narrowed = _spread(count, sizes.pop(), parts, apart=apart and count > 1)
     if within is not None:
         spread["within"] = within
-    return Shape(size, count, tuple(allowed), spread, forgiven, narrowed)
+    on_parts = choice.nodes[allowed[0]].has_parts
+    return Shape(size, count, tuple(allowed), spread, forgiven, narrowed, on_parts)
 
 
 def _levels(one: Pods) -> list[str]:

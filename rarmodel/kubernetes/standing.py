@@ -29,6 +29,8 @@ class Standing(NamedTuple):
         Pods with GPUs: on a node, on none, and at their end.
     always
         Whether every pod with GPUs starts again whenever it ends, as in a service.
+    aside
+        A node of whose GPUs a pod has a part that the instance does not have; empty if none is.
     """
 
     held: Mapping[str, int]
@@ -38,16 +40,30 @@ class Standing(NamedTuple):
     waiting: int
     over: int
     always: bool
+    aside: str = ""
 
 
-def standing_of(pods: Mapping[Key, Pod]) -> Standing:
-    """How the pods of a job stand; those without whole GPUs do not count."""
+def standing_of(pods: Mapping[Key, Pod], resources: Mapping[str, str]) -> Standing:
+    """How the pods of a job stand; those without GPUs, or parts of them, do not count.
+
+    Parameters
+    ----------
+    pods
+        The pods.
+    resources
+        The resource that the GPUs of each node are, or their equal parts.
+    """
     held, ending = Counter[str](), Counter[str]()
     moments, restarts = list[datetime](), list[str]()
     placed = waiting = over = 0
+    aside = ""
     for pod in pods.values():
         demand = demand_or_none(pod)
         if demand is None or not demand.gpus:
+            continue
+        node = pod.spec.node_name if pod.status.phase not in _OVER else ""
+        if demand.is_part and node and resources.get(node) != demand.resource:
+            aside = aside or node
             continue
         restarts.append(pod.spec.restart_policy)
         if pod.status.phase in _OVER:
@@ -69,6 +85,7 @@ def standing_of(pods: Mapping[Key, Pod]) -> Standing:
         waiting=waiting,
         over=over,
         always=bool(restarts) and set(restarts) == {"Always"},
+        aside=aside,
     )
 
 

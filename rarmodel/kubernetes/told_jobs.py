@@ -86,11 +86,11 @@ class Told(NamedTuple):
         return self.queue.tenant if self.queue else self.family.head.namespace or None
 
 
-def told_of(family: Family, read: Objects, queues: Queues) -> Told:
+def told_of(family: Family, read: Objects, queues: Queues, resources: Mapping[str, str]) -> Told:
     """What the objects of a job say together.
 
     The first kind of `KINDS` that makes pods says which; for all else the object that users submit
-    goes before those made from it.
+    goes before those made from it. Of `resources` see `standing_of`.
     """
     all_pods = read.of(Pod)
     own_pods = {key: all_pods[key] for key in family.keys if key in all_pods}
@@ -106,7 +106,7 @@ def told_of(family: Family, read: Objects, queues: Queues) -> Told:
             for key, pod in sorted(own_pods.items())
             if not pod.spec.node_name and pod.status.phase not in {"Succeeded", "Failed"}
         )
-    standing = standing_of(own_pods)
+    standing = standing_of(own_pods, resources)
     texts = [one.template.spec.restart_policy for one in pods]
     restarts = standing.always or (not own_pods and bool(texts) and set(texts) == {"Always"})
     queue_name = next((said[key].queue for key in ordered if said[key].queue), "")

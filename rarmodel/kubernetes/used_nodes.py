@@ -19,7 +19,7 @@ from .told_jobs import Told
 
 
 def used_nodes(
-    read: Objects,
+    found: Mapping[str, tuple[Key, GpuNode]],
     told: Iterable[Told],
     books: Bookkeeper,
     notes: Mapping[str, list[str]],
@@ -29,8 +29,8 @@ def used_nodes(
 
     Parameters
     ----------
-    read, told
-        The objects of the cluster, and its jobs.
+    found, told
+        The nodes with GPUs, by name, and the jobs.
     books, notes
         Get what became of each node, and nodes by what is said of them.
     name
@@ -45,12 +45,15 @@ def used_nodes(
     for job in told:
         held = Counter(job.standing.held) + Counter(job.standing.ending)
         (of_services if job.is_service else of_jobs).update(held)
-    found = _gpu_nodes(read, books)
     used: dict[str, GpuNode] = {}
     for node in sorted(found, key=by_number):
         key, one = found[node]
-        services, jobs = of_services[node], of_jobs[node]
+        # Of pieces that are parts, services take whole GPUs of the instance.
+        services, jobs = (-(-some[node] // one.slices) for some in (of_services, of_jobs))
         gpus = max(one.gpus, services + jobs) - services
+        if one.slices > 1 and services and services + jobs > one.gpus:
+            books.leave_out("services and jobs have parts of the same GPUs there", key)
+            continue
         if one.away and not jobs:
             books.leave_out(f"{one.away}, and no job runs there", key)
         elif gpus == 0:
@@ -63,23 +66,38 @@ def used_nodes(
             if services:
                 note = "services hold GPUs there, which are not in the instance"
                 notes[note].append(f"{node} ({services})")
+            if one.slices > 1:
+                note = "equal parts of their GPUs are slices (gpu_slices)"
+                notes[note].append(f"{node} ({one.slices} of each)")
             if one.parts:
                 notes["parts of GPUs there are not in the instance"].append(node)
     if not used:
-        message = "no node has whole GPUs that jobs could use; nodes are needed, as "
+        message = "no node has GPUs that jobs could use; nodes are needed, as "
         message += "`kubectl get nodes -o json` prints them"
         raise InputError([Problem("", message)], name)
     return used
 
 
-def _gpu_nodes(read: Objects, books: Bookkeeper) -> dict[str, tuple[Key, GpuNode]]:
-    """The nodes with whole GPUs by name."""
+def gpu_nodes(read: Objects, books: Bookkeeper, *, parts: bool) -> dict[str, tuple[Key, GpuNode]]:
+    """The nodes with GPUs by name; the books say why others are left out.
+
+    Parameters
+    ----------
+    read
+        The objects of the cluster.
+    books
+        Get what became of the others.
+    parts
+        Whether nodes with equal parts of GPUs are wanted.
+    """
     found: dict[str, tuple[Key, GpuNode]] = {}
     for key, node in read.of(Node).items():
         try:
             made = gpu_node(node)
         except ValueError as error:
             made = f"not as Kubernetes writes it: {error}"
+        if not isinstance(made, str) and made.has_parts and not parts:
+            made = "its GPUs are in parts, which are not wanted"
         if isinstance(made, str):
             books.leave_out(made, key)
         else:
@@ -142,7 +160,8 @@ def used_cluster(
     gpus = {one: node.gpus for one, node in nodes.items()}
     types = {one: node.gpu_type for one, node in nodes.items()}
     parents, level_of = network.tree("cluster") if network else (None, {})
-    made = cluster_of(gpus, parents, rates, name, types)
+    slices = {one: node.slices for one, node in nodes.items()}
+    made = cluster_of(gpus, parents, rates, name, types, slices)
     if not isinstance(made.network, TreeNetwork) or not level_of:
         return made
     links = tuple(

@@ -67,12 +67,15 @@ class WaitingJobs:
             flavors = None if queue is None else queue.flavors
             tier = _tier(told, network)
             shape = shape_of(told.pods, self._choice, network, flavors, tier)
-            self._require_quota(told, shape)
+            if not shape.on_parts:
+                self._require_quota(told, shape)
         except UnusableError as error:
             self._books.leave_out(str(error), *told.family.keys)
             return None
         kind = self._nodes[shape.nodes[0]].gpu_type
         fields = self._work.content(told, shape.size, kind)
+        if shape.on_parts:
+            fields = self._work.on_part(told, fields)
         if len(shape.nodes) < len(self._nodes):
             fields["servers"] = [*shape.nodes]
         if shape.spread:
@@ -93,6 +96,8 @@ class WaitingJobs:
             return "being deleted"
         if told.why_not:
             return told.why_not
+        if told.standing.aside:
+            return f"runs on a part of a GPU of {told.standing.aside!r} that is not in the instance"
         if told.suspended:
             return "suspended"
         if told.is_service:

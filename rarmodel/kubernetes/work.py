@@ -158,6 +158,23 @@ class Work:
         fields |= {"name": name, "gpus": gpus, "iterations": slots}
         return fields | ({"tenant": told.tenant} if told.tenant else {})
 
+    def on_part(self, told: Told, fields: Fields) -> Fields:
+        """The fields of a job whose workers have a part of a GPU each.
+
+        Quotas of parts are no quotas of GPUs, so a job of a queue with quotas has no tenant.
+        """
+        found = dict(fields)
+        profile = self._profiles[told.name].profile if told.name in self._profiles else Profile()
+        own = {"sensitivity": profile.sensitivity, "pressure": profile.pressure}
+        note = "on parts of GPUs: taken to be as fast beside others, unless a profile tells"
+        self._notes[f"{note} their sensitivity"].append(fields["name"])
+        found |= {"slices": 1, "sensitivity": 0.0}
+        found |= {name: number for name, number in own.items() if number is not None}
+        if told.queue is not None and found.pop("tenant", None) is not None:
+            note = "on parts of GPUs, of which quotas are not read: they have no tenant"
+            self._notes[note].append(fields["name"])
+        return found
+
     def _slots_of_work(self) -> Fields:
         return slots_of_work(self._choices.slot_seconds, self._overhead_ms, self._servers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from rarmodel.schema import Instance
@@ -36,10 +37,15 @@ def held_parts(instance: Instance) -> HeldParts:
         return HeldParts(1, whole, whole)
     parts = instance.cluster.parts
     least, most = [parts] * len(instance.jobs), [parts] * len(instance.jobs)
+    slices = [instance.cluster.slices_of(server) for server in instance.cluster.servers]
+
+    @cache  # Many jobs may use the same servers, and these may be many.
+    def slices_there(servers: frozenset[int]) -> list[int]:
+        return sorted({slices[s] for s in servers})
+
     for j, job in enumerate(instance.jobs):
-        if job.slices is not None:
-            held = {parts_on(instance, j, s, parts) for s in allowed_servers(instance)[j]}
-            least[j], most[j] = min(held, default=parts), max(held, default=parts)
+        if job.slices is not None and (there := slices_there(allowed_servers(instance)[j])):
+            least[j], most[j] = (job.slices * parts // there[end] for end in (-1, 0))
     return HeldParts(parts, tuple(least), tuple(most))
 
 

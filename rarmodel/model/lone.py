@@ -60,31 +60,39 @@ def within_gbps(cluster: Cluster, server: int) -> float:
 @once_per_instance
 def allowed_servers(instance: Instance) -> tuple[frozenset[int], ...]:
     """(jobs) The servers that a job may use, by index, with slices and memory for its workers."""
-    servers, tree = instance.cluster.servers, topology(instance.cluster)
+    cluster, tree = instance.cluster, topology(instance.cluster)
+    servers = cluster.servers
+    alike: dict[tuple[int, float | None], list[int]] = {}  # By slices and memory of their GPUs.
+    for s, server in enumerate(servers):
+        alike.setdefault((cluster.slices_of(server), cluster.memory_gb_of(server)), []).append(s)
 
     @cache  # Few jobs differ here, and servers may be many.
     def allowed(
         names: tuple[str, ...] | None,
         types: frozenset[str] | None,
         level: str | None,
-        part: PartOfGpu,
+        roomy: tuple[tuple[int, float | None], ...],
     ) -> frozenset[int]:
         listed = None if names is None else set(names)
         below = frozenset[int]().union(*tree.below_each(level)) if level else range(len(servers))
+        with_room = frozenset(s for kind in roomy for s in alike[kind])
         return frozenset(
             s
             for s in below
-            if (listed is None or servers[s].name in listed)
+            if s in with_room
+            and (listed is None or servers[s].name in listed)
             and (types is None or servers[s].gpu_type in types)
-            and holds(instance.cluster, servers[s], part)
         )
+
+    def roomy(part: PartOfGpu) -> tuple[tuple[int, float | None], ...]:
+        return tuple(kind for kind, some in alike.items() if holds(cluster, servers[some[0]], part))
 
     return tuple(
         allowed(
             job.servers,
             None if job.times is None else frozenset(job.times),
             job.spread and job.spread.within,
-            PartOfGpu(job.slices, job.memory_gb),
+            roomy(PartOfGpu(job.slices, job.memory_gb)),
         )
         for job in instance.jobs
     )

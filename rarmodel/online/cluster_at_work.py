@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -12,7 +13,6 @@ from rarmodel.engine.arrays import NEVER, Ints, arrays_of, new_state
 from rarmodel.engine.kernel import CLOCK
 from rarmodel.engine.modes import Modes, modes_of
 from rarmodel.engine.segmented_runs import within_speeds, work_of
-from rarmodel.lists.capacity_profile import capacity_profile
 from rarmodel.model.link_shares import bandwidths, sensitivities, sensitivity_classes
 from rarmodel.model.lone import within_gbps
 from rarmodel.model.ring_rates import Pace, Paces, paces_of, slowest_pace
@@ -24,6 +24,7 @@ from rarmodel.schema import Instance
 from . import interruptible_rings as rings
 from .arriving_jobs import Jobs
 from .idle_capacity import Ring, Room
+from .supplies import Supplies
 
 NOT_HELD = -1
 """Of a job that holds no GPUs: the slot from which on it does."""
@@ -49,6 +50,8 @@ class Stay:
         The slot from which on the ring exchanges gradients; before, the job is restored.
     kept
         Whether it ran there at slot 0 already.
+    exempt
+        Whether reservations leave its GPUs to it.
     """
 
     job: int
@@ -57,6 +60,7 @@ class Stay:
     up: int
     kept: bool = False
     end: int = NEVER
+    exempt: bool = False
 
 
 class WorkingCluster:
@@ -89,14 +93,14 @@ class WorkingCluster:
         (jobs) Iterations that interruptions cost each.
     """
 
-    def __init__(self, instance: Instance, jobs: Jobs) -> None:
+    def __init__(self, instance: Instance, jobs: Jobs, lending: Collection[str] = ()) -> None:
         self.instance, self.jobs = instance, jobs
         self.tree = topology(instance.cluster)
         self.linked: dict[int, RingOnLinks] = {}
         count = len(jobs.index)
         self.now = 0
-        self._supplies = capacity_profile(instance)
-        self.room = Room(self._supplies, jobs)
+        self._supplies = Supplies(instance)
+        self.room = Room(self._supplies.first, jobs)
         self.stays: dict[int, Stay] = {}
         self.stopped: dict[int, Stay] = {}
         self.past: list[Stay] = []
@@ -127,13 +131,11 @@ class WorkingCluster:
         self._work = work_of(instance)
         left = np.array([job.iterations_left for job in instance.jobs], np.int64)
         rings.empty(self._arrays, self._state, left)
-        self._change = 0
         index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-        for k, j in enumerate(jobs.index.tolist()):
-            running = instance.jobs[j].running
-            if running is not None:
-                held = {index[name]: len(gpus) for name, gpus in running.gpus.items()}
-                self._hold(Stay(k, 0, held, 0, kept=True))
+        for k, job in enumerate(instance.jobs[j] for j in jobs.index.tolist()):
+            if job.running is not None:
+                held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
+                self._hold(Stay(k, 0, held, 0, kept=True, exempt=job.name not in lending))
 
     def next_event(self) -> int:
         """The next completion or end of a restoration; NEVER if no ring makes progress."""
@@ -144,8 +146,7 @@ class WorkingCluster:
 
     def next_change(self) -> int:
         """The next change of a capacity, as by a reservation; NEVER if there is none."""
-        slots = self._supplies.slot
-        return int(slots[self._change]) if self._change < len(slots) else NEVER
+        return self._supplies.next_change()
 
     def advance(self, slot: int) -> list[int]:
         """Go to a slot that is no later than the next event; the jobs that complete in it."""
@@ -172,10 +173,10 @@ class WorkingCluster:
         Where one falls, the jobs that began last on the server, or of those that use the resource,
         give way. Those that may not be interrupted never do: there is room for them.
         """
-        first, supplies, room = self._change, self._supplies, self.room
-        while self.next_change() <= self.now:
-            room.grow(int(supplies.supply[self._change]), int(supplies.growth[self._change]))
-            self._change += 1
+        changed, room = False, self.room
+        for supply, growth in self._supplies.changes(self.now):
+            room.grow(supply, growth)
+            changed = True
         for server in np.flatnonzero(room.idle < 0).tolist():
             there = [one for one in self._able_to_stop() if server in one.ring]
             self._give_way(there, room.idle, server)
@@ -186,12 +187,12 @@ class WorkingCluster:
                 if self.jobs.uses.amounts(one.job, sum(one.ring.values())).get(limit)
             ]
             self._give_way(users, room.left, limit)
-        return self._change > first
+        return changed
 
     def _able_to_stop(self) -> list[Stay]:
         """Stays of jobs that give way to reservations."""
         may = self.jobs.may_stop
-        return [one for one in self.stays.values() if not one.kept and may[one.job]]
+        return [one for one in self.stays.values() if not one.exempt and may[one.job]]
 
     def room_for(self, k: int) -> tuple[Ints, Ints]:
         """Idle GPUs of servers that a job may take now, and what it may use of each limit.
@@ -199,14 +200,9 @@ class WorkingCluster:
         A job that may not be interrupted takes nothing that might be away before it completes.
         """
         supplies, room = self._supplies, self.room
-        if self.jobs.may_stop[k] or self._change > supplies.last_fall:
+        if self.jobs.may_stop[k] or not supplies.may_fall:
             return room.idle, room.left
-        until = self.now + int(self.jobs.most[k])
-        end = int(np.searchsorted(supplies.slot, until))
-        least = room.supplies()
-        some = slice(self._change, end)
-        np.minimum.at(least, supplies.supply[some], supplies.left[some])
-        return room.for_good(least)
+        return room.for_good(supplies.least(self.now + int(self.jobs.most[k])))
 
     def has_room(self, k: int, ring: Ring) -> bool:
         """Whether a job may take a ring's GPUs now."""
@@ -342,7 +338,7 @@ class WorkingCluster:
         if len(stay.ring) > 1 and (linked := self._on_links(self._pace(k, stay.ring), stay.ring)):
             self.linked[k] = linked
         stay.end = NEVER
-        self.room.take(k, stay.ring, kept=stay.kept)
+        self.room.take(k, stay.ring, kept=stay.exempt)
         self.held[k], self.since[k] = sum(stay.ring.values()), stay.start
         self.holds[k] = True
         self._ran[k] = True
@@ -362,7 +358,7 @@ class WorkingCluster:
         stay = self.stays.pop(k)
         self.linked.pop(k, None)
         stay.end = self.now
-        self.room.give(k, stay.ring, kept=stay.kept)
+        self.room.give(k, stay.ring, kept=stay.exempt)
         self.served[k] += self._service(stay)
         self.holds[k], self.held[k], self.since[k] = False, 0, NOT_HELD
         return stay

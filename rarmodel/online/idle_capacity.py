@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from rarmodel.engine.arrays import Ints
-from rarmodel.lists.capacity_profile import CapacityProfile
 
 from .arriving_jobs import Jobs
 
@@ -33,13 +32,13 @@ class Room:
         (limits) How much jobs may still use; below 0 where they use more than there is.
     """
 
-    def __init__(self, supplies: CapacityProfile, jobs: Jobs) -> None:
+    def __init__(self, first: Ints, jobs: Jobs) -> None:
         self._jobs = jobs
         servers = jobs.allowed.shape[1]
-        self.capacity: Ints = supplies.first[:servers].copy()
+        self.capacity: Ints = first[:servers].copy()
         self.idle = self.capacity.copy()
         self.free: Ints = jobs.allowed.astype(np.int64) @ self.idle
-        self._there = supplies.first[servers:].copy()
+        self._there = first[servers:].copy()
         self.left = self._there.copy()
         self._held, self._kept = np.zeros_like(self.idle), np.zeros_like(self.idle)
         self._used, self._used_on = np.zeros_like(self.left), np.zeros_like(self.left)
@@ -80,10 +79,6 @@ class Room:
         idle = np.maximum(0, on_servers - self._kept) - self._firm
         left = np.maximum(0, limits - self._used_on) - self._used_firm
         return np.minimum(self.idle, idle), np.minimum(self.left, left)
-
-    def supplies(self) -> Ints:
-        """How much there is of each supply now."""
-        return np.concatenate([self.capacity, self._there])
 
     def without_jobs(self) -> tuple[Ints, Ints]:
         """What `free` and `left` would be if no job held anything."""

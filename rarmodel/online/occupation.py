@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from math import inf
+from typing import NamedTuple
 
 from rarmodel.model.caching import once_per_instance
 from rarmodel.model.gpu_sharing import (
@@ -14,10 +16,11 @@ from rarmodel.model.gpu_sharing import (
     slices_taken,
     slowdown,
 )
-from rarmodel.model.usage_limits import limits_of_jobs, usage_limits
+from rarmodel.model.usage_limits import limits_of_jobs
 from rarmodel.schema import Instance
 
 from .arriving_jobs import Jobs
+from .supplies import Supplies
 
 Gpus = Mapping[int, tuple[int, ...]]
 """GPUs of a ring by server: their indices, ascending."""
@@ -44,16 +47,37 @@ def kept_beside(instance: Instance) -> tuple[float, ...]:
     return tuple(mean.get(job.kind or "", 1.0 / (1.0 + job.sensitivity)) for job in instance.jobs)
 
 
+class Census(NamedTuple):
+    """How many GPUs of a server are in use.
+
+    Attributes
+    ----------
+    kept
+        GPUs with a job that runs at slot 0: reservations leave them to it.
+    used
+        GPUs with other jobs alone: reservations leave so many less.
+    firm
+        GPUs with other jobs that never give way.
+    """
+
+    kept: int
+    used: int
+    firm: int
+
+
 class Occupation:
     """Jobs on GPUs, by number in order of arrival.
 
-    Slices and memory of the workers on a GPU fit into it (section 15), and what jobs use into
-    resources and caps of tenants, which are the same at all times.
+    Slices and memory of the workers on a GPU fit into it (section 15), the GPUs that jobs use into
+    what reservations leave, and what else jobs use into resources and caps of tenants. A job that
+    never gives way takes nothing that might be away before it completes.
 
     Parameters
     ----------
     instance, jobs
         The problem, and its jobs.
+    supplies
+        What there is of servers and limits; it changes as time goes on.
 
     Attributes
     ----------
@@ -61,8 +85,10 @@ class Occupation:
         The GPUs of each job that has some.
     """
 
-    def __init__(self, instance: Instance, jobs: Jobs) -> None:
-        self._instance = instance
+    def __init__(self, instance: Instance, jobs: Jobs, supplies: Supplies) -> None:
+        self._instance, self._jobs, self._supplies = instance, jobs, supplies
+        self._reserved = bool(instance.cluster.reservations)
+        self._now = 0
         servers = instance.cluster.servers
         memory = memory_units(instance)
         self._index: list[int] = jobs.index.tolist()
@@ -73,7 +99,6 @@ class Occupation:
             [size] * one.gpus for one, size in zip(servers, memory.of_server, strict=True)
         ]
         self._users: list[list[tuple[int, ...]]] = [[()] * one.gpus for one in servers]
-        self._capacities = [limit.capacities[0] for limit in usage_limits(instance)]
         self._uses = limits_of_jobs(instance)
         self._kept: set[int] = set()
         self.at: dict[int, Gpus] = {}
@@ -136,17 +161,89 @@ class Occupation:
             memory is None or needed <= memory
         )
 
-    def fit(self, k: int, gpus: Gpus) -> bool:
-        """Whether a job fits onto all of some GPUs, and into what is left of all limits."""
-        return all(self.fits(k, gpu) for gpu in each_gpu(gpus)) and self.within_limits(k, gpus)
+    def fit(self, k: int, gpus: Gpus, *, kept: bool = False) -> bool:
+        """Whether a job fits onto all of some GPUs, and into what is left of all limits.
+
+        `kept` if it runs there from slot 0 on: then only the others must fit beside it.
+        """
+        if not all(self.fits(k, gpu) for gpu in each_gpu(gpus)):
+            return False
+        if not kept:
+            listed = [*each_gpu(gpus)]
+            return len(self.unreserved(k, listed)) == len(listed) and self.within_limits(k, gpus)
+        beside = self.copy()
+        beside.take(k, gpus, kept=True)
+        return not any(beside.too_many(server) for server in gpus) and all(
+            beside.left(limit) >= 0 for limit in self._amounts(k, gpus)
+        )
 
     def within_limits(self, k: int, gpus: Gpus) -> bool:
         """Whether what a job would use there is left of resources and of caps of tenants."""
+        amounts = self._amounts(k, gpus)
+        if any(amount > self.left(limit) for limit, amount in amounts.items()):
+            return False
+        if not self._stays_for_good(k):
+            return True
+        limits = self._supplies.least(self._until(k))[len(self._users) :].tolist()
         return all(
-            amount <= self._left(limit)
-            for limit, amount in self._amounts(k, gpus).items()
-            if self._capacities[limit] is not None
+            amount <= self._left_of(limits[limit], limit, firm=True)
+            for limit, amount in amounts.items()
         )
+
+    def unreserved(self, k: int, some: Iterable[Gpu]) -> list[Gpu]:
+        """Those of some GPUs that a job may take at once, beside what is reserved of servers.
+
+        Of a server the first ones are taken: on which others are already, or which nobody needs.
+        """
+        if not self._reserved:
+            return [*some]
+        room: dict[int, tuple[float, float]] = {}
+        found = []
+        for server, gpu in some:
+            if server not in room:
+                room[server] = self._room(k, server)
+            now, for_good = room[server]
+            others = self.on((server, gpu))
+            more, firm = not others, not any(map(self._is_firm, others))
+            if (now > 0 or not more) and (for_good > 0 or not firm):
+                room[server] = now - more, for_good - firm
+                found.append((server, gpu))
+        return found
+
+    def idle(self, server: int) -> int:
+        """GPUs of a server on which nobody is, and that are not reserved."""
+        unused = self.unused(server)
+        if not self._reserved:
+            return unused
+        there = self._census(server)
+        return max(0, min(unused, self._unreserved(server, there) - there.used))
+
+    def too_many(self, server: int) -> int:
+        """GPUs that jobs use of a server beyond what is not reserved."""
+        if not self._reserved:
+            return 0
+        there = self._census(server)
+        return max(0, there.used - self._unreserved(server, there))
+
+    def may_leave(self, server: int) -> Iterator[tuple[int, ...]]:
+        """The jobs on each GPU of a server that all of them would leave for a reservation."""
+        may = self._jobs.may_stop
+        for some in self._users[server]:
+            if some and not self._kept.intersection(some) and all(may[k] for k in some):
+                yield some
+
+    def users_of(self, limit: int) -> list[int]:
+        """The jobs that use some of a limit, and would give way."""
+        may = self._jobs.may_stop
+        return [
+            k
+            for k, gpus in self.at.items()
+            if may[k] and k not in self._kept and self._amounts(k, gpus).get(limit)
+        ]
+
+    def go_to(self, slot: int) -> None:
+        """Time goes on to a slot."""
+        self._now = slot
 
     def spare(self, gpu: Gpu) -> int:
         """Slices of a GPU that nobody has."""
@@ -181,13 +278,54 @@ class Occupation:
             Fraction(0),
         )
 
-    def _left(self, limit: int) -> int:
+    def left(self, limit: int) -> int:
         """What is left of a limit, of which those who ran at slot 0 keep what they have."""
+        return self._left_of(int(self._supplies.there[len(self._users) + limit]), limit)
+
+    def _left_of(self, capacity: int, limit: int, *, firm: bool = False) -> int:
+        """The same of a capacity; with `firm` but for jobs that give way."""
         used = [0, 0]
         for k, gpus in self.at.items():
-            used[k in self._kept] += self._amounts(k, gpus).get(limit, 0)
+            if k in self._kept or not firm or self._is_firm(k):
+                used[k in self._kept] += self._amounts(k, gpus).get(limit, 0)
         others, kept = used
-        return max(0, (self._capacities[limit] or 0) - kept) - others
+        return max(0, capacity - kept) - others
+
+    def _is_firm(self, k: int) -> bool:
+        """Whether a job never gives way, and reservations do not leave its GPUs to it."""
+        return k not in self._kept and not self._jobs.may_stop[k]
+
+    def _stays_for_good(self, k: int) -> bool:
+        """Whether a job must look ahead at what will be away."""
+        return not self._jobs.may_stop[k] and self._supplies.may_fall
+
+    def _until(self, k: int) -> int:
+        """The slot until which a job that begins now runs at most."""
+        return self._now + int(self._jobs.most[k])
+
+    def _census(self, server: int) -> Census:
+        kept = used = firm = 0
+        for some in self._users[server]:
+            if not some:
+                continue
+            has_kept = not self._kept.isdisjoint(some)
+            kept, used = kept + has_kept, used + (not has_kept)
+            firm += any(map(self._is_firm, some))
+        return Census(kept, used, firm)
+
+    def _unreserved(self, server: int, there: Census) -> int:
+        """GPUs of a server that are not reserved, but for those of jobs that run at slot 0."""
+        return max(0, int(self._supplies.there[server]) - there.kept)
+
+    def _room(self, k: int, server: int) -> tuple[float, float]:
+        """GPUs of a server that a job may use beyond those in use now; and in use for good."""
+        there = self._census(server)
+        now = self._unreserved(server, there) - there.used
+        if self._jobs.may_stop[k]:
+            return now, inf
+        least = int(self._supplies.least(self._until(k))[server])
+        # A GPU may be one of a job that runs at slot 0 as well: then it counts twice until then.
+        return now, max(0, least - there.kept) - there.firm
 
     def _amounts(self, k: int, gpus: Gpus) -> dict[int, int]:
         """What a job uses of each limit there."""

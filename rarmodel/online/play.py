@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -92,6 +92,7 @@ def play(
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
     jobs: Jobs | None = None,
+    lending: Collection[str] = (),
 ) -> Played:
     """Play a policy on the arriving jobs of an instance.
 
@@ -112,10 +113,13 @@ def play(
         Is told how far it is, a few times a second.
     jobs
         The jobs laid out, if that is known.
+    lending
+        Names of jobs that run at slot 0, and give way to reservations all the same; all others keep
+        their GPUs whatever is reserved.
     """
     every = round_slots or slots_of_round(policy, instance)
     laid_out = jobs or jobs_of(instance)
-    game = _Game(instance, laid_out, policy, placement, every, seed, reclaim=reclaim)
+    game = _Game(instance, laid_out, policy, placement, every, seed, reclaim, lending)
     interrupted, told = False, perf_counter()
     try:
         while game.step():
@@ -149,8 +153,8 @@ class _Game:
         placement: Placement,
         round_slots: int | None,
         seed: int,
-        *,
-        reclaim: bool,
+        reclaim: bool,  # noqa: FBT001 - a long list of what `play` is given
+        lending: Collection[str],
     ) -> None:
         self.jobs = jobs
         self.cluster: WorkingCluster | SharedCluster
@@ -160,12 +164,12 @@ class _Game:
         self._foreman: Foreman | Sharer
         may_stop = policy.interrupts and interrupts(instance)
         if shares_gpus(instance):
-            self.cluster = SharedCluster(instance, self.jobs)
+            self.cluster = SharedCluster(instance, self.jobs, lending)
             self._foreman = Sharer(
                 self.cluster, placement, interrupts=may_stop, random=self._random
             )
         else:
-            self.cluster = WorkingCluster(instance, self.jobs)
+            self.cluster = WorkingCluster(instance, self.jobs, lending)
             self._foreman = Foreman(
                 self.cluster,
                 placement,

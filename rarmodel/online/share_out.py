@@ -130,15 +130,18 @@ class Sharer:
             if gpus is None:
                 if k in both.at:
                     both.give(k)
-                gpus = self._place(k, both) or self._place(k, plan)
+                gpus = self._place(k, both)
+                # Running jobs may use more GPUs than are left, which then are none that k opens.
+                if gpus is None or not plan.fit(k, gpus):
+                    gpus = self._place(k, plan)
                 if gpus is None:
                     if blocks:
                         break
                     continue
             if k not in both.at:  # It is placed, or was displaced and finds room there after all.
                 self._displace(k, gpus, plan, both)
-                both.take(k, gpus)
-            plan.take(k, gpus)
+                both.take(k, gpus, kept=self._is_kept(k, gpus))
+            plan.take(k, gpus, kept=self._is_kept(k, gpus))
         for k, stay in [*cluster.stays.items()]:
             if plan.at.get(k) != stay.gpus:
                 cluster.stop(k)
@@ -167,7 +170,13 @@ class Sharer:
         servers = cluster.instance.cluster.servers
         if k in self._types and any(servers[s].gpu_type != self._types[k] for s in stay.gpus):
             return None
-        return stay.gpus if plan.fit(k, stay.gpus) and self._may_be(k, stay.gpus, plan) else None
+        fits = plan.fit(k, stay.gpus, kept=stay.exempt) and self._may_be(k, stay.gpus, plan)
+        return stay.gpus if fits else None
+
+    def _is_kept(self, k: int, gpus: Gpus) -> bool:
+        """Whether reservations leave these GPUs to a job that is there from slot 0 on."""
+        stay = self.cluster.stays.get(k)
+        return stay is not None and stay.exempt and stay.gpus == gpus
 
     def _displace(self, k: int, gpus: Gpus, plan: Occupation, both: Occupation) -> None:
         """Take running jobs out that are not placed yet, where a job before them takes their room.
@@ -195,18 +204,18 @@ class Sharer:
             for g in range(self.cluster.instance.cluster.servers[s].gpus)
             if gpus.fits(k, (s, g)) and (cost := self._cost(k, (s, g), gpus)) < WORTH_IT
         }
+        ranked = sorted(costs, key=lambda gpu: (costs[gpu], gpus.spare(gpu), gpu))
         for level in sorted(set(costs.values())):
-            there = [gpu for gpu, cost in costs.items() if cost <= level]
+            there = gpus.unreserved(k, (gpu for gpu in ranked if costs[gpu] <= level))
             idle = np.bincount([s for s, _ in there], minlength=self._count).astype(np.int64)
             ring = self._ring(k, asked, idle, gpus)
             if ring is None:
                 continue
-            there.sort(key=lambda gpu: (costs[gpu], gpus.spare(gpu), gpu))
             found = {
                 s: tuple(sorted([g for server, g in there if server == s][:count]))
                 for s, count in ring.items()
             }
-            if gpus.within_limits(k, found) and self.cluster.speed_among(k, found, gpus.at) > 0:
+            if gpus.within_limits(k, found) and self.cluster.speed_among(k, found, gpus) > 0:
                 return found
         return None
 
@@ -231,7 +240,7 @@ class Sharer:
         """The GPUs of whom a job must join, if they are as it asks for."""
         counts = {server: len(some) for server, some in at.items()}
         fits = asked.kept_by(counts) and beside.fit(k, at) and self._may_be(k, at, beside)
-        return at if fits and self.cluster.speed_among(k, at, beside.at) > 0 else None
+        return at if fits and self.cluster.speed_among(k, at, beside) > 0 else None
 
     def _ring(self, k: int, asked: Asked, idle: Ints, gpus: Occupation) -> Ring | None:
         """How many GPUs of which servers the placement gives a job, of some that it may take."""

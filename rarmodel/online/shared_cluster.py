@@ -9,7 +9,7 @@ somebody begins or ends to work.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from .arriving_jobs import Jobs
 from .cluster_at_work import NOT_HELD, Stay
 from .idle_capacity import Ring
 from .occupation import Gpu, Gpus, Occupation, each_gpu
+from .supplies import Supplies
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,9 +56,9 @@ class Room(NamedTuple):
     Attributes
     ----------
     idle
-        (servers) GPUs on which nobody is.
+        (servers) GPUs on which nobody is, and that are not reserved.
     capacity
-        (servers) All GPUs.
+        (servers) GPUs that are not reserved.
     """
 
     idle: Ints
@@ -75,12 +76,13 @@ class SharedCluster:
         Who is on which GPU.
     """
 
-    def __init__(self, instance: Instance, jobs: Jobs) -> None:
+    def __init__(self, instance: Instance, jobs: Jobs, lending: Collection[str] = ()) -> None:
         self.instance, self.jobs = instance, jobs
         self.tree = topology(instance.cluster)
         self.restore = restore_slots(instance)
         self.now = 0
-        self.gpus = Occupation(instance, jobs)
+        self._supplies = Supplies(instance)
+        self.gpus = Occupation(instance, jobs, self._supplies)
         self.stays: dict[int, SharedStay] = {}
         self.stopped: dict[int, SharedStay] = {}
         self.past: list[Stay] = []
@@ -98,18 +100,19 @@ class SharedCluster:
         self._over: list[SharedStay] = []
         self._speed: dict[int, int] | None = None
         self._paces: dict[int, Paces] = {}
-        self._capacity = np.array([one.gpus for one in instance.cluster.servers], np.int64)
         index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
         for k, job in enumerate(self._job):
             if job.running is not None:
                 gpus = {index[name]: tuple(sorted(g)) for name, g in job.running.gpus.items()}
-                self._hold(SharedStay(k, 0, _counts(gpus), 0, kept=True, gpus=gpus))
+                exempt = job.name not in lending
+                self._hold(SharedStay(k, 0, _counts(gpus), 0, kept=True, exempt=exempt, gpus=gpus))
 
     @property
     def room(self) -> Room:
         """GPUs as policies see them."""
-        servers = range(len(self._capacity))
-        return Room(np.array([self.gpus.unused(s) for s in servers], np.int64), self._capacity)
+        servers = range(len(self.instance.cluster.servers))
+        idle = np.array([self.gpus.idle(s) for s in servers], np.int64)
+        return Room(idle, self._supplies.there[: len(servers)])
 
     def next_event(self) -> int:
         """The next completion or end of a restoration; NEVER if nobody makes progress."""
@@ -119,8 +122,8 @@ class SharedCluster:
         return min((*ends, *ups), default=NEVER)
 
     def next_change(self) -> int:
-        """The next change of a capacity: there is none."""
-        return NEVER
+        """The next change of a capacity, as by a reservation; NEVER if there is none."""
+        return self._supplies.next_change()
 
     def advance(self, slot: int) -> list[int]:
         """Go to a slot that is no later than the next event; the jobs that complete in it."""
@@ -130,6 +133,7 @@ class SharedCluster:
             if any(self.now < stay.up <= slot for stay in self.stays.values()):
                 self._speed = None
         self.now = slot
+        self.gpus.go_to(slot)
         completed = sorted(k for k in self.stays if self._left[k] == 0)
         for k in completed:
             self.completion[k] = slot
@@ -138,8 +142,27 @@ class SharedCluster:
         return completed
 
     def reserve(self) -> bool:
-        """Nothing is reserved where GPUs are shared."""
-        return False
+        """Change the capacities that change in this slot; whether there are any.
+
+        Where more GPUs of a server are in use than is left, all jobs of a GPU give way, and first
+        of the GPU whose first job began last. A job that runs at slot 0 keeps its GPUs; those that
+        joined it there may have to leave when it is complete. Where more of a resource is in use,
+        its users that began last give way.
+        """
+        changed = len([*self._supplies.changes(self.now)]) > 0
+        for server in range(len(self.instance.cluster.servers)):
+            while self.gpus.too_many(server):
+                groups = [*self.gpus.may_leave(server)]
+                for k in max(groups, key=lambda some: min(map(self._begun, some))):
+                    self.stop(k)
+        for limit in range(len(self._supplies.there) - len(self.instance.cluster.servers)):
+            for k in sorted(self.gpus.users_of(limit), key=self._begun, reverse=True):
+                if self.gpus.left(limit) < 0:
+                    self.stop(k)
+        return changed
+
+    def _begun(self, k: int) -> tuple[int, int]:
+        return self.stays[k].start, k
 
     def start(self, k: int, gpus: Gpus) -> None:
         """A job takes GPUs; it is restored first if it ran before.
@@ -192,9 +215,17 @@ class SharedCluster:
         """GPU slots that some jobs held so far; a worker of some slices holds a part of a GPU."""
         return np.array([float(self._attained(k)) for k in some.tolist()])
 
-    def speed_among(self, k: int, gpus: Gpus, others: Mapping[int, Gpus]) -> int:
-        """Iterations per slot of a job on some GPUs, if others have theirs."""
-        return self._speeds_of({**others, k: gpus})[k]
+    def speed_among(self, k: int, gpus: Gpus, beside: Occupation) -> int:
+        """Iterations per slot of a job on some GPUs beside others."""
+        ring = _counts(gpus)
+        rate = within_gbps(self.instance.cluster, next(iter(ring)))
+        if own := self._on_links(k, ring):
+            linked = {
+                o: one for o, at in beside.at.items() if (one := self._on_links(o, _counts(at)))
+            }
+            rate = self._rates({**linked, k: own})[k]
+        load = max(beside.load(k, beside.on(gpu)) for gpu in each_gpu(gpus))
+        return self._pace(k, ring).beside(load).speed(len(ring), rate)
 
     def types_of_all(self, some: Sequence[int]) -> set[str | None]:
         """Types of GPU on which workers of some jobs fit together onto one."""
@@ -278,7 +309,7 @@ class SharedCluster:
         k = stay.job
         self.stays[k] = stay
         stay.end = NEVER
-        self.gpus.take(k, stay.gpus or {}, kept=stay.kept)
+        self.gpus.take(k, stay.gpus or {}, kept=stay.exempt)
         self.held[k], self.since[k] = sum(stay.ring.values()), stay.start
         self.holds[k] = self._ran[k] = True
         self._speed = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -21,7 +21,6 @@ from rarmodel.model import gpu_assignment, never_complete
 from rarmodel.model.features import (
     ALONE_ON_GPUS,
     RESERVATIONS,
-    SERVICES,
     SHARED_GPUS,
     unhandled,
     used,
@@ -65,6 +64,7 @@ def simulate(
     reclaim: bool = True,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
+    lending: Collection[str] = (),
 ) -> Simulation:
     """Play a policy on the arriving jobs of an instance, and verify the schedule.
 
@@ -72,7 +72,7 @@ def simulate(
     ----------
     instance, policy, placement
         What is played on, who decides, and where jobs are put.
-    round_slots, reclaim, seed, progress
+    round_slots, reclaim, seed, progress, lending
         As for `play`.
 
     Raises
@@ -96,6 +96,7 @@ def simulate(
         reclaim=reclaim,
         seed=seed,
         progress=progress,
+        lending=lending,
     )
     done = bool((played.completion < NEVER).all())
     schedule = report = None
@@ -197,26 +198,10 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
     handles: frozenset[str] = getattr(policy, "handles", ALONE_ON_GPUS)
     if why := unhandled(instance, handles, f"policy {policy.name!r}"):
         return why
-    if why := no_services_beside(instance):
-        return why
     if shares_gpus(instance) and (why := _not_where_shared(instance)):
         return why
-    if instance.preemption is None and (place := used(instance).get(RESERVATIONS.name)):
-        return (
-            f"simulate does not handle reservations ({place}) without preemption: jobs give way "
-            "where a reservation begins; give the instance preemption"
-        )
-    falls = (
-        limit.place
-        for limit in usage_limits(instance)
-        for before, after in pairwise(limit.capacities)
-        if after is not None and (before is None or after < before)
-    )
-    if instance.preemption is None and (place := next(falls, None)):
-        return (
-            f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
-            "give way where that happens; give the instance preemption"
-        )
+    if why := needs_preemption(instance):
+        return why
     packs: bool = getattr(policy, "packs", False)
     if packs and not shares_gpus(instance):
         return (
@@ -231,33 +216,38 @@ def unsuitable(instance: Instance, policy: Policy) -> str | None:
     return None
 
 
-def no_services_beside(instance: Instance) -> str | None:
-    """Why jobs that arrive cannot give way to services, in a line that names the field.
-
-    None if they can, or if there are no services.
-    """
-    place = used(instance).get(SERVICES.name)
-    if place is not None and instance.preemption is None:
+def needs_preemption(instance: Instance) -> str | None:
+    """Why an instance without preemption cannot be simulated; None if it can, or has preemption."""
+    if instance.preemption is not None:
+        return None
+    if place := used(instance).get(RESERVATIONS.name):
         return (
-            f"simulate does not handle services ({place}) without preemption: jobs give way where "
-            "a replica begins; give the instance preemption"
+            f"simulate does not handle reservations ({place}) without preemption: jobs give way "
+            "where a reservation begins; give the instance preemption"
         )
-    if place is not None and shares_gpus(instance):
-        shared = used(instance)[SHARED_GPUS.name]
-        return f"simulate does not handle services ({place}) where jobs share GPUs ({shared})"
+    falls = (
+        limit.place
+        for limit in usage_limits(instance)
+        for before, after in pairwise(limit.capacities)
+        if after is not None and (before is None or after < before)
+    )
+    if place := next(falls, None):
+        return (
+            f"simulate does not handle capacities that fall ({place}) without preemption: jobs "
+            "give way where that happens; give the instance preemption"
+        )
     return None
 
 
 def _not_where_shared(instance: Instance) -> str | None:
     """What simulations of shared GPUs do not handle beside them, in a line; None if nothing."""
-    there = used(instance)
-    changes = (one.place for one in usage_limits(instance) if len(one.capacities) > 1)
     tenants = enumerate(instance.tenants)
     guaranteed = (f"tenants[{i}].guaranteed" for i, one in tenants if one.guaranteed is not None)
-    place = next(chain(filter(None, [there.get(RESERVATIONS.name)]), changes, guaranteed), None)
+    place = next(guaranteed, None)
     if place is None:
         return None
-    return f"simulate does not handle {place} where jobs share GPUs ({there[SHARED_GPUS.name]})"
+    shared = used(instance)[SHARED_GPUS.name]
+    return f"simulate does not handle {place} where jobs share GPUs ({shared})"
 
 
 def proven_of(instance: Instance, played: Played) -> dict[str, Proven]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,12 @@ class Views:
             Whether a round begins.
         """
         cluster = self._cluster
-        instance, jobs = cluster.instance, cluster.jobs
+        instance, jobs, room = cluster.instance, cluster.jobs, cluster.room
         numbers = active.tolist
 
-        def gpus() -> Ints:
+        @cache
+        def sizes() -> Ints:
+            self._look_at(room.capacity)
             held = cluster.held[active]
             return np.where(held > 0, held, jobs.size[active])
 
@@ -66,7 +69,7 @@ class Views:
 
         def speeds_beside(first: int, *others: int) -> Mapping[str | None, int]:
             rest = frozenset(int(active[other]) for other in others)
-            return self._beside_on_types(int(active[first]), rest, int(gpus()[first]))
+            return self._beside_on_types(int(active[first]), rest, int(sizes()[first]))
 
         def mates() -> tuple[frozenset[int], ...]:
             if not isinstance(cluster, SharedCluster):
@@ -85,7 +88,7 @@ class Views:
             return known_problem(cluster, active)
 
         def asks() -> tuple[Asked, ...]:
-            return tuple(map(self._asked, numbers(), gpus().tolist()))
+            return tuple(map(self._asked, numbers(), sizes().tolist()))
 
         return {
             "asks": asks,
@@ -98,7 +101,7 @@ class Views:
             "cluster": lambda: instance.cluster,
             "number": active.copy,
             "release": lambda: jobs.release[active],
-            "gpus": gpus,
+            "gpus": lambda: sizes().copy(),
             "sizes": lambda: tuple(jobs.sizes[k] for k in numbers()),
             "weight": lambda: jobs.weight[active],
             "priority": lambda: jobs.priority[active],
@@ -116,9 +119,9 @@ class Views:
             "speeds_beside": lambda: speeds_beside,
             "mates": mates,
             "kept_beside": kept,
-            "type_speeds": lambda: tuple(map(self._on_types, numbers(), gpus().tolist())),
-            "idle": lambda: np.maximum(cluster.room.idle, 0),
-            "capacity": cluster.room.capacity.copy,
+            "type_speeds": lambda: tuple(map(self._on_types, numbers(), sizes().tolist())),
+            "idle": lambda: np.maximum(room.idle, 0),
+            "capacity": room.capacity.copy,
             "completed_service": completed.copy,
             "remaining": remaining,
             "length": lambda: jobs.length[active],
@@ -145,11 +148,13 @@ class Views:
             self._speeds[k] = small or found
         return self._speeds[k]
 
+    def _look_at(self, capacity: Ints) -> None:
+        """Forget what was known of types of GPU if other GPUs are reserved now."""
+        if not np.array_equal(capacity, self._capacity):
+            self._capacity, self._on_type, self._beside = capacity.copy(), {}, {}
+
     def _on_types(self, k: int, size: int) -> Mapping[str | None, int]:
         """Iterations per slot alone on GPUs of one type that are not reserved, by type."""
-        capacity = self._cluster.room.capacity
-        if not np.array_equal(capacity, self._capacity):
-            self._capacity, self._on_type = capacity.copy(), {}
         if (k, size) not in self._on_type:
             self._on_type[k, size] = self._speeds_on_types(k, size)
         return self._on_type[k, size]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
@@ -53,18 +53,36 @@ class Decided(NamedTuple):
         return with_replicas(self.instance, schedule, report, self.units, self.replicas)
 
 
-def decide_replicas(instance: Instance, limits: Limits) -> Decided | str:
+def decide_replicas(
+    instance: Instance, limits: Limits, lending: Collection[str] = ()
+) -> Decided | str:
     """The cheapest mix, where it breaks up the fewest idle servers; or why there is none.
+
+    Parameters
+    ----------
+    instance
+        The problem.
+    limits
+        Its time limit, threads and seed count.
+    lending
+        Names of jobs that run at slot 0, and leave their GPUs to replicas.
 
     Raises
     ------
     UsageError
         If the model of the mix is too large, or no solver is installed.
     """
-    chosen = cheapest_mix(instance, limits)
+    around = instance
+    if lending:
+        jobs = [
+            job.model_copy(update={"running": None}) if job.name in lending else job
+            for job in instance.jobs
+        ]
+        around = instance.model_copy(update={"jobs": tuple(jobs)})
+    chosen = cheapest_mix(around, limits)
     if isinstance(chosen, str):
         return chosen
-    units = place(instance, chosen.wanted)
+    units = place(around, chosen.wanted)
     if isinstance(units, str):
         return units
     names = [server.name for server in instance.cluster.servers]

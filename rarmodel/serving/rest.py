@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import accumulate, pairwise
+from math import ceil
 
 from rarmodel.schema import CapacityWindow, Instance, Job, Replica, Reservation, Resource
 from rarmodel.schema.tenants import lineages
@@ -73,25 +75,30 @@ def _caps(
     resources = list(instance.resources)
     uses: dict[str, list[str]] = {}
     for tenant in instance.tenants:
-        steps: dict[int, float] = {}
+        steps: dict[int, Fraction] = {}
         for one in replicas:
             owner = of[one.service]
             if tenant.gpus is None or owner is None or tenant.name not in above[owner]:
                 continue
             slices = variants[one.service, one.variant].slices
             for name, gpus in one.gpus.items():
-                # Jobs hold whole GPUs here, so a part of one counts as one.
-                part = len(gpus) if slices is None else slices / cluster.slices_of(servers[name])
-                steps[one.start] = steps.get(one.start, 0) + part
-                steps[one.end] = steps.get(one.end, 0) - part
+                part = Fraction(len(gpus))
+                if slices is not None:
+                    part = Fraction(slices, cluster.slices_of(servers[name]))
+                steps[one.start] = steps.get(one.start, Fraction(0)) + part
+                steps[one.end] = steps.get(one.end, Fraction(0)) - part
         if not steps or tenant.gpus is None:
             continue
         name = _new_name(f"GPUs of tenant {tenant.name}", {one.name for one in resources})
         slots = sorted(steps)
-        levels = [round(level, 9) for level in accumulate(steps[slot] for slot in slots)]
+        levels = accumulate(steps[slot] for slot in slots)
         windows = [
             CapacityWindow.model_validate(
-                {"from": start, "to": end, "capacity": max(0.0, tenant.gpus - level)}
+                {
+                    "from": start,
+                    "to": end,
+                    "capacity": _decimal(max(Fraction(0), tenant.gpus - level)),
+                }
             )
             for (start, end), level in zip(pairwise(slots), levels, strict=False)
             if level > 0
@@ -107,6 +114,11 @@ def _caps(
         added = {**(job.resources_per_gpu or {}), **dict.fromkeys(own, 1.0)}
         jobs.append(job.model_copy(update={"resources_per_gpu": added}) if own else job)
     return tuple(resources), tuple(jobs)
+
+
+def _decimal(gpus: Fraction) -> float:
+    """A number of GPUs, rounded up to a billionth: no part of a GPU that jobs hold is as small."""
+    return float(ceil(gpus * 10**9) / 10**9)
 
 
 def _new_name(name: str, known: set[str]) -> str:

@@ -14,7 +14,7 @@ from rarmodel.model.gpu_assignment import assign_gpus
 from rarmodel.schema import Assignment, Instance, Job, Schedule
 from rarmodel.verifier import Report, verify
 
-from .caveats import caveats_of
+from .caveats import caveats_of, remarks_of
 from .counts import conflicts
 from .end_times import latest_start, overruns, past_deadline
 from .giving_way import verb_of
@@ -27,6 +27,7 @@ from .queue_reading import read
 from .requests import fits
 from .returning import Former, former_of
 from .slurm_jobs import HOLDING, SlurmJob
+from .slurms_gpus import first_with_room
 
 LEAD_SECONDS = 2.0
 """Time in seconds that handing back takes at most: no job is told to start sooner."""
@@ -241,7 +242,7 @@ def checked(
         ),
         stale=tuple(stale.values()),
         left=tuple(held.values()),
-        caveats=caveats_of(reading.instance),
+        caveats=(*caveats_of(reading.instance), *remarks_of(reading.instance)),
         interrupted=tuple(
             f"Slurm {verb_of(one.mode)} job {name} for job {one.to}"
             for name, one in reading.given.items()
@@ -323,6 +324,8 @@ def _as_now(
     """The plan beside what runs now, what is wrong with which jobs, and the verifier's report.
 
     Slurm chooses the indices of GPUs, so those of the plan are only counts, and numbered anew.
+    Where jobs have parts of GPUs and Slurm's choice would let one of them wait, the fullest GPUs
+    with room are tried, and then those of the plan.
     """
     planned = {one.job: one for one in ours}
     jobs = tuple(job for job in reading.instance.jobs if job.running or job.name in planned)
@@ -346,6 +349,11 @@ def _as_now(
     bare = schedule.model_copy(update={"assignments": tuple(beside)})
     report = verify(instance, bare)
     ends = report.completion
+    if any(job.slices for job in jobs):
+        tries = (first_with_room(instance, beside, ends, fullest=full) for full in (False, True))
+        found = next((one for one in tries if one is not None), tuple(beside))
+        moved = bare.model_copy(update={"assignments": found})
+        return _checked(moved, reading, instance, starts, gone)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
     try:
         assignments = assign_gpus(
@@ -360,13 +368,24 @@ def _as_now(
         told = zip(names, error.problems, strict=True)
         return bare, gone | {name: f"job {name}: {one.message}" for name, one in told}, report
     moved = bare.model_copy(update={"assignments": assignments})
+    return _checked(moved, reading, instance, starts, gone)
+
+
+def _checked(
+    moved: Schedule,
+    reading: Reading,
+    instance: Instance,
+    starts: Mapping[str, datetime],
+    gone: Mapping[str, str],
+) -> tuple[Schedule, dict[str, str], Report]:
+    """A plan beside what runs now, what is wrong with which jobs, and the verifier's report."""
     report = verify(instance, moved)
     faults = {one.job: one.message for one in report.violations}
     faults |= {one.job: one.message for one in conflicts(reading.queue, moved, report.completion)}
     slot = instance.time.slot_seconds
     for one in moved.assignments:
-        if one.job in planned:
+        if one.job in starts:
             run = ((report.completion[one.job] or one.start + 1) - one.start) * slot
             if why := past_deadline(reading.queue.jobs[one.job], starts[one.job], run):
                 faults[one.job] = f"job {one.job} {why}"
-    return moved, faults | gone, report
+    return moved, {**faults, **gone}, report

@@ -68,7 +68,7 @@ def _differences(one: Handed, job: SlurmJob | None) -> Iterator[str]:
     counts = {len(held) for held in job.held.values()}
     if {*job.nodes} != {*one.nodes}:
         yield f"is on nodes {listed(job.nodes)}; {listed(one.nodes)} were planned"
-    by_node = one.per_node is not None and not (waits and one.by_task)
+    by_node = one.per_node is not None and not (one.is_part or (waits and one.by_task))
     if by_node and (counts or {gpus}) != {one.per_node}:
         yield f"has {gpus} GPUs on each node; {one.per_node} were planned"
     if waits and job.is_held:

@@ -20,6 +20,15 @@ TREES = "rarmodel chose a tree of switches for jobs that several had room for, b
 TYPES = "rarmodel kept rings of several nodes on one type of GPU, which it chose before it planned"
 """Of a queue where nothing is known of the speeds of types of GPU."""
 
+SHARDS = "Slurm itself chooses of which GPU a job gets shards, so jobs with shards may start later"
+"""Of a plan with shards: Slurm takes the first GPU with enough of them."""
+
+
+def remarks_of(instance: Instance) -> tuple[str, ...]:
+    """What a plan cannot tell Slurm, though its bound is true."""
+    told = instance.description or ""
+    return (SHARDS,) if SHARDS in told else ()
+
 
 def caveats_of(instance: Instance) -> tuple[str, ...]:
     """The caveats of an instance."""

@@ -12,7 +12,7 @@ from rarmodel.methods import Result, gap_of
 from rarmodel.schema import Instance, Schedule
 
 from .queue import Queue
-from .slurm_jobs import cpus_per_node, memory_per_node
+from .slurm_jobs import counted_by_slurm, cpus_per_node, memory_per_node
 
 ROUNDS = 4
 """Most further schedules that are made to respect processors and memory."""
@@ -66,7 +66,7 @@ def conflicts(
         due = job.moment("Deadline")
         deadline = float("inf") if due is None else due.timestamp()
         for name in nodes:
-            shape = job, len(nodes), len(assigned.gpus[name])
+            shape = job, len(nodes), counted_by_slurm(job, len(assigned.gpus[name]))
             asked = cpus_per_node(*shape), memory_per_node(*shape)
             one = _Held(assigned.start, waits, deadline, end, assigned.job, *asked)
             on_nodes[name].append(one)

@@ -2,7 +2,7 @@
 
 An urgent job, of a higher tier or a QOS that preempts, starts at once where jobs that Slurm may
 interrupt leave it room. Which these are is chosen before the plan, as Slurm chooses: those of least
-priority, and no more than are needed.
+priority, and no more than are needed. Jobs on parts of GPUs are not among them, on either side.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def giving_way(queue: Queue, waiting: Iterable[SlurmJob]) -> dict[str, Given]:
     for one in queue.reserved:
         if one.start <= queue.now and (one.end is None or one.end > queue.now):
             free |= dict.fromkeys(set(one.nodes) & free.keys(), 0)
-    running = [job for job in queue.jobs.values() if job.state == "RUNNING" and job.held]
+    jobs = queue.jobs.values()
+    running = [job for job in jobs if job.state == "RUNNING" and job.held and not job.slices]
     for job in waiting:
         low = {one.id: mode for one in running if (mode := mode_against(queue, job, one))}
         if not low or not _may_start(job, queue):
@@ -78,6 +79,8 @@ def giving_way(queue: Queue, waiting: Iterable[SlurmJob]) -> dict[str, Given]:
         try:
             request = request_of(job, queue)
         except UnusableError:
+            continue
+        if request.part is not None:
             continue
         candidates = [one for one in running if one.id in low and one.id not in found]
         chosen = _chosen(request, free, candidates)

@@ -38,7 +38,8 @@ class GpuLimits:
     def counted(self, job: SlurmJob, gpus: int) -> dict[str, int]:
         """By limit that a job is under, how many of its so many GPUs count against it."""
         found: dict[str, int] = {}
-        for kind, number in self._kinds(job, gpus).items() if self._queue.has_limits else ():
+        kinds = self._kinds(job, gpus) if gpus and self._queue.has_limits else {}
+        for kind, number in kinds.items():
             for limit, most in self._of_kind(job, kind):
                 name = f"{limit} ({kind})" if kind else limit
                 found[name], self._most[name] = number, most
@@ -89,7 +90,7 @@ class GpuLimits:
             return {"": gpus, job.gpu_type: gpus}
         by_type = Counter[str]()
         for node, held in job.held.items():
-            by_type[self._queue.nodes[node].gpu_type] += len(held)
+            by_type[self._queue.nodes[node].gpu_type] += len(held) * (job.slices or 1)
         return {**by_type, "": gpus}
 
     def _of_kind(self, job: SlurmJob, kind: str) -> Iterator[tuple[str, int]]:
@@ -146,11 +147,13 @@ def _held(job: Mapping[str, Any], name: str) -> int:
     if "running" not in job:
         return 0
     number: int = job.get("resources", {}).get(name, 0)
-    return number + (job["gpus"] if name in job.get("resources_per_gpu", ()) else 0)
+    each: int = job.get("resources_per_gpu", {}).get(name, 0)
+    gpus: int = job["gpus"]
+    return number + gpus * each
 
 
 def held_outside(jobs: Iterable[SlurmJob], inside: set[str]) -> Iterator[tuple[SlurmJob, int]]:
-    """Jobs that hold GPUs but are not in an instance, and how many they hold."""
+    """Jobs that hold GPUs but are not in an instance, and how many Slurm counts."""
     for job in jobs:
-        if job.state in HOLDING and job.held and job.id not in inside:
-            yield job, sum(map(len, job.held.values()))
+        if job.state in HOLDING and (job.held or job.parts) and job.id not in inside:
+            yield job, job.counted_gpus

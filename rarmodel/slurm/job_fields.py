@@ -65,7 +65,9 @@ class JobFields:
         size = sum(map(len, job.held.values()))
         kind = self._queue.nodes[next(iter(job.held))].gpu_type
         fields = self._work.content(job, size, [kind], moldable=False, is_local=len(job.held) == 1)
-        fields |= self._shared(job, size)
+        fields |= self._shared(job, size, job.counted_gpus)
+        if job.slices:
+            fields |= self._of_slices(job, job.slices)
         estimate, begun = self._work.seconds(job), job.moment("StartTime") or times.origin
         passed = times.since_origin(times.now)
         left = times.slots(estimate - (times.origin - begun).total_seconds())
@@ -95,7 +97,7 @@ class JobFields:
             request = self._parts.of(job, request, self._work.seconds(job))
             after = [*predecessors(job, known), *throttled(job, known)]
             latest = self._latest(job)
-            self._require_resources(job, request.sizes[0])
+            self._require_resources(job, request.counted_gpus)
         except UnusableError as error:
             self._notes[f"left out: {error}"].append(job.id)
             return None
@@ -104,8 +106,10 @@ class JobFields:
         of_one_node = 1 in {request.most_nodes, max(request.sizes)}
         is_local = of_one_node and not self._work.differs(kinds)
         fields = self._work.content(job, size, kinds, moldable=moldable, is_local=is_local)
-        fields |= self._shared(job, size)
+        fields |= self._shared(job, size, request.counted_gpus)
         fields |= shape_of(request, self._queue)
+        if request.part is not None:
+            fields |= self._of_slices(job, request.part.number)
         if release := self._times.release(job):
             fields["release"] = release
         if latest is not None:  # A run takes its iterations at least, so it starts by then.
@@ -120,14 +124,29 @@ class JobFields:
             fields["due"] = math.floor(self._times.since_origin(deadline))
         return fields
 
-    def _shared(self, job: SlurmJob, size: int) -> Fields:
-        """The resources of a job: licences, and limits on GPUs that it shares with others."""
+    def _of_slices(self, job: SlurmJob, slices: int) -> Fields:
+        """The fields of a job that has parts of GPUs."""
+        note = "on parts of GPUs: taken to be as fast beside others, unless a profile tells"
+        self._notes[f"{note} their sensitivity"].append(job.id)
+        return {"slices": slices, "sensitivity": 0.0, **self._work.beside_others(job)}
+
+    def _shared(self, job: SlurmJob, size: int, counted: int) -> Fields:
+        """The resources of a job: licences, and limits on GPUs that it shares with others.
+
+        Parameters
+        ----------
+        job, size
+            The job, and its GPUs in the instance.
+        counted
+            How many GPUs Slurm counts.
+        """
         resources, per_gpu = self._licences.of(job), dict[str, int]()
         if resources:
             self._notes["their licences are resources of the instance"].append(job.id)
-        if limits := self._limits.counted(job, size):
-            per_gpu = {name: 1 for name, number in limits.items() if number == size}
-            resources |= {name: n for name, n in limits.items() if n != size}
+        if limits := self._limits.counted(job, counted):
+            each = counted // size
+            per_gpu = {name: each for name, number in limits.items() if number == counted}
+            resources |= {name: n for name, n in limits.items() if n != counted}
             self._notes["limits of QOS and associations are resources"].append(job.id)
         if job.state == "PENDING" and self._limits.evaded(job):
             note = "name no type of GPU: Slurm starts them whatever its limits on types, and counts"

@@ -119,6 +119,13 @@ class JobWork:
             fields |= self._by_type(fields, of_types)
         return {"name": job.id, **fields, "iterations": slots, "tenant": job.user or None}
 
+    def beside_others(self, job: SlurmJob) -> Fields:
+        """What its profile tells of how jobs slow each other down on a GPU."""
+        self._estimate(job)
+        profile = self._profiles[job.id].profile
+        told = {"sensitivity": profile.sensitivity, "pressure": profile.pressure}
+        return {name: number for name, number in told.items() if number is not None}
+
     def differs(self, kinds: Iterable[str]) -> bool:
         """Whether the speeds of some types of GPU are known to differ."""
         return bool(self._speeds) and len({*kinds}) > 1

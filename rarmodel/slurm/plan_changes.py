@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rarmodel.errors import one_line
 from rarmodel.schema import Schedule
 
-from .slurm_jobs import SlurmJob
+from .slurm_jobs import SlurmJob, holds_parts
 from .slurm_values import value, whole_number
 
 Command = tuple[str, ...]
@@ -42,6 +42,8 @@ class Handed(NamedTuple):
         Whether Slurm divides its tasks among the nodes, as the user may not say how.
     by_task
         Whether its GPUs go with its tasks, and the user may not say how many a node has.
+    is_part
+        Whether it has parts of GPUs, for which it asks as before.
     latest
         When it may be released at the latest, as Slurm ends it otherwise; None without a deadline.
     """
@@ -55,6 +57,7 @@ class Handed(NamedTuple):
     gpu_type: str = ""
     is_divided: bool = False
     by_task: bool = False
+    is_part: bool = False
     latest: datetime | None = None
 
     @property
@@ -78,7 +81,8 @@ class Handed(NamedTuple):
         can let it wait beside free ones: so both are written in full, or cleared.
         """
         kind = f"{self.gpu_type}:" if self.gpu_type else ""
-        nodes, by_node = len(self.nodes), self.per_node is not None and not self.by_task
+        nodes = len(self.nodes)
+        by_node = self.per_node is not None and not (self.by_task or self.is_part)
         return (
             *("scontrol", "update", f"jobid={self.job}"),
             *(f"numnodes={nodes}-{nodes}", f"nodelist={','.join(self.nodes)}"),
@@ -133,6 +137,7 @@ def handed(
                     gpu_type=job.gpu_type,
                     is_divided=free and not operator and len(counts) > 1,
                     by_task=free and not operator and bool(value(job.record, "TresPerTask")),
+                    is_part=holds_parts(job),
                 )
             )
     return sorted(found, key=lambda one: (one.start, one.job))

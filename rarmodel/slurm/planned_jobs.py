@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rarmodel.errors import NoScheduleError
 from rarmodel.methods import Result
@@ -36,6 +36,10 @@ class Planned:
         Its name in Slurm; empty if that is not told.
     gpu_types
         Types of its GPUs, as far as they are known.
+    slices
+        Slices that it has of each of these GPUs; None if it has them whole.
+    told
+        Its GPUs on each node for people, such as `2/4` of one.
     """
 
     job: str
@@ -48,6 +52,8 @@ class Planned:
     by_slurm: int | None
     name: str = ""
     gpu_types: tuple[str, ...] = ()
+    slices: int | None = None
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 def planned_jobs(
@@ -67,7 +73,9 @@ def planned_jobs(
     jobs = {job.name: job for job in instance.jobs}
     others = {a.job: a.start for a in by_slurm.schedule.assignments} if by_slurm.schedule else {}
     waits, reasons = waits_of(instance, result), Reasons(instance, schedule, ends)
-    types = {server.name: server.gpu_type for server in instance.cluster.servers}
+    servers = instance.cluster.servers
+    types = {server.name: server.gpu_type for server in servers}
+    divided = {server.name: instance.cluster.slices_of(server) for server in servers}
     found = [
         Planned(
             job=one.job,
@@ -75,6 +83,11 @@ def planned_jobs(
             gpu_types=tuple(sorted({kind for name in one.gpus if (kind := types[name])})),
             user=jobs[one.job].tenant or "",
             gpus={server: len(gpus) for server, gpus in one.gpus.items()},
+            slices=(slices := jobs[one.job].slices),
+            told={
+                server: str(len(gpus)) if slices is None else f"{slices}/{divided[server]}"
+                for server, gpus in one.gpus.items()
+            },
             start=one.start,
             end=ends[one.job] or one.start,
             wait_seconds=waits[one.job],

@@ -10,7 +10,7 @@ from rarmodel.api.solving import solve
 from rarmodel.api.sources import Source, load_instance, with_objective
 from rarmodel.errors import one_line
 
-from .caveats import caveats_of, without_bound
+from .caveats import caveats_of, remarks_of, without_bound
 from .counts import within_counts
 from .deadlines import missed, within_deadlines, without_deadlines
 from .end_times import overruns
@@ -86,4 +86,5 @@ def plan(
         caveats,
         names,
         tuple(job.name for job in problem.jobs if job.name in assumed),
+        remarks_of(problem),
     )

@@ -50,6 +50,8 @@ class Plan:
         Names of jobs in Slurm, by id; none if they are not told.
     assumed
         Jobs without a profile, for which rarmodel assumed one.
+    remarks
+        What Slurm cannot be told of the plan, a sentence each.
     """
 
     instance: Instance
@@ -62,6 +64,7 @@ class Plan:
     caveats: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def schedule(self) -> Schedule:
@@ -107,7 +110,7 @@ class Plan:
                 "job": one.job,
                 **({"name": one.name or NONE} if names else {}),
                 "user": one.user or NONE,
-                "GPUs": " + ".join(f"{n} on {folded(nodes)}" for n, nodes in _alike(one.gpus)),
+                "GPUs": " + ".join(f"{n} on {folded(nodes)}" for n, nodes in _alike(one.told)),
                 **({"type": ", ".join(one.gpu_types) or NONE} if types else {}),
                 "starts": self._clock(one.start),
                 "ends": self._clock(one.end),
@@ -157,6 +160,7 @@ class Plan:
     def head(self) -> list[str]:
         """Sentences to tell before anything else."""
         found = [f"{one}; so no gap is claimed" for one in self.caveats]
+        found += self.remarks
         if self.left:
             told = "cannot keep their deadlines beside the others, and are left out"
             found.append(f"{counted(len(self.left), 'job')} {told} ({listed(self.left)})")
@@ -196,6 +200,7 @@ class Plan:
                     "user": one.user or None,
                     "gpu_types": [*one.gpu_types],
                     "gpus": dict(one.gpus),
+                    "slices": one.slices,
                     "start": one.start,
                     "end": one.end,
                     "starts": _iso(self.instance.time.moment(one.start)),
@@ -211,7 +216,7 @@ class Plan:
             "conflicts": [*self.conflicts],
             "left_out": [*self.left],
             "ended_by_slurm": [*self.ended],
-            "caveats": [*self.caveats],
+            "caveats": [*self.caveats, *self.remarks],
             "waiting_longer": self.waiting_longer(),
             "seconds_less_by_user": self.by_user(),
             "no_profile": [*self.assumed],
@@ -284,9 +289,9 @@ class Plan:
         return f"{duration(abs(others - own))} {word} waiting on average{part}"
 
 
-def _alike(gpus: Mapping[str, int]) -> list[tuple[int, list[str]]]:
+def _alike(gpus: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     """Nodes with the same number of GPUs."""
-    counts: dict[int, list[str]] = {}
+    counts: dict[str, list[str]] = {}
     for name, count in gpus.items():
         counts.setdefault(count, []).append(name)
     return [*counts.items()]

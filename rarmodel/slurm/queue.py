@@ -10,14 +10,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.workloads.gres import gpus_of_gres, has_slices
 from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.switch_trees import Switch, Topology, Tree, topology_of
-from rarmodel.workloads.table_cells import CellError
 from rarmodel.workloads.topology_yaml import above_blocks, yaml_switches
 
 from .accounts import Association, Qos, associations_of, qos_of
+from .held_slices import with_held_slices
 from .licences import Licence, licences_of
+from .nodes import Node, nodes_in
 from .partitions import Partition, preempting
 from .preempt_modes import mode_of
 from .records import Line, lines
@@ -33,48 +33,11 @@ from .slurm_jobs import (
     number_of,
     user_number,
 )
-from .slurm_values import moment, shared_indices, value, whole_number
-
-# A node that is powered down is started for a job; one in maintenance is so until its reservation
-# ends.
-_AWAY = re.compile(
-    r"\*|(?:^|\+)(?:DOWN|DRAIN|FAIL|ERROR|UNKNOWN|INVAL|REBOOT|POWERING_DOWN|POWER_DOWN|NOT_RESP)"
-)
-
+from .slurm_values import moment, value, whole_number
 
 _BLOCK_KEYS = frozenset(("BlockName", "BlockIndex", "Nodes", "BlockSize"))
 BELOW_NO_SWITCH = "below no switch, so Slurm places no job there"
 """Why a node is away that Slurm's topology does not have."""
-
-
-class Node(NamedTuple):
-    """A node with GPUs.
-
-    Attributes
-    ----------
-    gpus, gpu_type
-        Number of GPUs, and their type; empty if unknown.
-    used
-        Number of GPUs that jobs hold, also jobs that Slurm does not show, and jobs of shares.
-    cpus, memory_mb
-        Processors, and memory in MB (2^20 bytes, as Slurm counts).
-    features
-        Features for constraints.
-    away
-        Why it takes no jobs; empty if it does.
-    is_sliced
-        Whether it has slices of GPUs beside whole ones. Slurm gives both to a job of no type.
-    """
-
-    name: str
-    gpus: int
-    gpu_type: str
-    used: int
-    cpus: int
-    memory_mb: int
-    features: frozenset[str]
-    away: str
-    is_sliced: bool = False
 
 
 class Reserved(NamedTuple):
@@ -107,8 +70,8 @@ class Queue(NamedTuple):
         Jobs that are over, by id, for as long as Slurm tells of them.
     licences
         Licences of the cluster, by name; None if a recording lacks them.
-    sliced
-        Nodes with slices of GPUs (MIG) alone, which are left out.
+    unequal
+        Parts of GPUs that are left out, by node, and why.
     qos, associations
         QOS by name, and associations by account, user and partition, if accounting tells them.
     has_limits
@@ -130,7 +93,7 @@ class Queue(NamedTuple):
     unreadable: frozenset[str]
     ended: Mapping[str, SlurmJob]
     licences: Mapping[str, Licence] | None = None
-    sliced: tuple[str, ...] = ()
+    unequal: Mapping[str, str] = MappingProxyType({})
     qos: Mapping[str, Qos] = MappingProxyType({})
     associations: Mapping[tuple[str, str, str], Association] = MappingProxyType({})
     has_limits: bool = False
@@ -161,7 +124,8 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
     now = moment(begun[1]) if begun else None
     if now is None:
         problems.append(Problem("config", "no 'Configuration data as of …' in the first line"))
-    nodes = dict(_nodes(outputs["node"], problems))
+    unequal = dict[str, str]()
+    nodes = dict(nodes_in(outputs["node"], unequal, problems))
     if not nodes and not problems:
         problems.append(Problem("node", "no node has GPUs; Gres=gpu:8 or similar is expected"))
     default = _setting(config, "PreemptMode")
@@ -187,6 +151,7 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         known = [line if number_of(line) in real else line._replace(values={}) for line in known]
     told = {line.name: [*jobs_of(line, nodes)] for line in known}
     jobs = [*_numbered([job for several in told.values() for job in several], nodes)]
+    nodes, jobs = with_held_slices(nodes, jobs)
     live = {job.id: job for job in jobs if job.state not in ENDED}
     return Queue(
         name=name,
@@ -207,11 +172,7 @@ def queue_of(outputs: Mapping[str, str]) -> Queue:
         has_limits=bool(enforced & {"limits", "safe"}),
         preempt_type=_setting(config, "PreemptType"),
         preempt_mode=mode_of(default),
-        sliced=tuple(
-            line.name
-            for line in lines(outputs["node"], "NodeName")
-            if line.name not in nodes and has_slices(value(line.values, "Gres"))
-        ),
+        unequal=unequal,
     )
 
 
@@ -272,7 +233,7 @@ def _numbered(jobs: Sequence[SlurmJob], nodes: Mapping[str, Node]) -> Iterator[S
     new = {
         name: {gpu: number for number, gpu in enumerate(sorted(gpus))}
         for name, gpus in held.items()
-        if nodes[name].is_sliced
+        if nodes[name].is_sliced and not nodes[name].part
     }
     for job in jobs:
         known = {
@@ -293,39 +254,6 @@ def _hosts(text: str, place: str, problems: list[Problem]) -> list[str]:
     except ValueError as error:
         problems.append(Problem(place, str(error)))
         return []
-
-
-def _nodes(text: str, problems: list[Problem]) -> Iterator[tuple[str, Node]]:
-    for line in lines(text, "NodeName", ("State", "Gres", "CPUTot")):
-        record = line.values
-        try:
-            gpus, used = (gpus_of_gres(value(record, key), key) for key in ("Gres", "GresUsed"))
-            cpus, memory = int(record.get("CPUTot", "")), int(record.get("RealMemory", "0"))
-        except (CellError, ValueError):
-            problems.append(Problem(f"node {line.name!r}", "not as scontrol shows a node"))
-            continue
-        state = record["State"]
-        if not sum(gpus.values()) or "FUTURE" in state:
-            continue
-        shared = len({*shared_indices(value(record, "GresUsed"))})
-        away = ""
-        if _AWAY.search(state):
-            away = f"{state}: {value(record, 'Reason')}".removesuffix(": ")
-        kinds = "+".join(kind for kind, number in gpus.items() if kind and number)
-        yield (
-            line.name,
-            Node(
-                name=line.name,
-                gpus=sum(gpus.values()),
-                gpu_type=kinds,
-                used=sum(used.values()) + shared,
-                cpus=cpus,
-                memory_mb=memory,
-                features=frozenset(value(record, "ActiveFeatures").split(",")),
-                away=away,
-                is_sliced=has_slices(value(record, "Gres")),
-            ),
-        )
 
 
 def _partitions(

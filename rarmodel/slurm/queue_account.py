@@ -69,10 +69,7 @@ class Reading(NamedTuple):
             )
         if outside := self.queue.outside:
             told.append(f"{counted(len(outside), 'node')}: {BELOW_NO_SWITCH} ({listed(outside)})")
-        if sliced := self.queue.sliced:
-            told.append(
-                f"{counted(len(sliced), 'node')}: slices alone, left out ({listed(sliced)})"
-            )
+        told += [f"{node}: {why}, left out" for node, why in self.queue.unequal.items()]
         if trees := self.queue.trees:
             roots = listed([tree.root for tree in trees])
             told.append(f"{len(trees)} trees of switches that no switch joins ({roots})")

@@ -14,7 +14,7 @@ from rarmodel.schema.problems import problems_of
 from rarmodel.workloads.cluster_rates import cluster_of
 from rarmodel.workloads.importer import DEFAULT_CONTENTION
 
-from .caveats import PREEMPTION
+from .caveats import PREEMPTION, SHARDS
 from .chosen_parts import ChosenParts
 from .expected_durations import History, history_of
 from .giving_way import without_given
@@ -30,7 +30,7 @@ from .queue_choices import Choices
 from .requests import by_number
 from .ring_parts import speeds_of
 from .slot_times import SlotTimes
-from .slurm_jobs import SlurmJob
+from .slurm_jobs import SlurmJob, holds_shards
 from .unavailable_gpus import Expected, away, expected_by_slurm
 
 
@@ -149,8 +149,9 @@ class _Reader:
             for other in expected:
                 wanted, slots = asked[other.job], (other.start, other.end)
                 self.licences.take(wanted.get("resources", {}), *slots)
-                gpus = sum(other.gpus.values())
-                self.limits.take(dict.fromkeys(wanted.get("resources_per_gpu", {}), gpus), *slots)
+                gpus = sum(map(len, other.gpus.values()))
+                each = wanted.get("resources_per_gpu", {})
+                self.limits.take({name: gpus * n for name, n in each.items()}, *slots)
             note = "not held: planned around, where Slurm is expected to start them"
         except NoScheduleError:
             note = "not held, and not planned around: they can never all run"
@@ -173,6 +174,7 @@ class _Reader:
             self.choices.rates,
             self.queue.name,
             {name: node.gpu_type for name, node in nodes.items()},
+            {name: node.slices for name, node in nodes.items()},
         )
 
     def _instance(self, fields: list[Fields], cluster: Cluster) -> Instance:
@@ -208,7 +210,9 @@ class _Reader:
 
     def _description(self, jobs: set[str]) -> str:
         preempts = f". {PREEMPTION} ({self.queue.preempts})" if self.queue.preempts else ""
-        told = "".join(f". {one}" for one in self.parts.caveats(jobs))
+        waiting = (job for job in self.jobs.planned if job.id in jobs)
+        shards = [SHARDS] if any(map(holds_shards, waiting)) else []
+        told = "".join(f". {one}" for one in [*self.parts.caveats(jobs), *shards])
         return f"Slurm's queue at {self.queue.now.isoformat()}{preempts}{told}"
 
     def _without(self, fields: list[Fields], problems: Iterable[Problem]) -> list[Fields]:

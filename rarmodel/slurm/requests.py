@@ -9,13 +9,15 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rarmodel.schema import Job
-from rarmodel.workloads.gres import has_parts
+from rarmodel.workloads.gres import SHARD, has_parts
 from rarmodel.workloads.model_profiles import is_type
 from rarmodel.workloads.switch_trees import Tree
 from rarmodel.workloads.table_cells import CellError
 
+from .gpu_parts import AskedPart, asked_part
+from .nodes import Node
 from .partitions import Partition
-from .queue import Node, Queue
+from .queue import Queue
 from .slurm_jobs import GPU_KEYS, SlurmJob, cpus_per_node, memory_per_node
 from .slurm_values import gpus_in, hosts, value, whole_number
 
@@ -46,6 +48,8 @@ class Request(NamedTuple):
         Nodes that it may use.
     is_equal
         Whether it has the same number of GPUs on each node. Otherwise Slurm takes what is free.
+    part
+        The parts of a GPU that it asks for on each node; None for whole GPUs.
     """
 
     sizes: tuple[int, ...]
@@ -53,6 +57,12 @@ class Request(NamedTuple):
     most_nodes: int | None
     nodes: tuple[str, ...]
     is_equal: bool = True
+    part: AskedPart | None = None
+
+    @property
+    def counted_gpus(self) -> int:
+        """As how many GPUs Slurm counts its least size."""
+        return self.sizes[0] * (1 if self.part is None else self.part.counted)
 
 
 def request_of(job: SlurmJob, queue: Queue) -> Request:
@@ -72,11 +82,11 @@ def request_of(job: SlurmJob, queue: Queue) -> Request:
     if value(record, "Contiguous") == "1":
         raise UnusableError("asks for nodes next to each other (--contiguous)")
     texts = [value(record, key) for key in GPU_KEYS]
-    if has_parts(",".join(texts)):
-        raise UnusableError("asks for parts of GPUs (MIG slices, shards or MPS), not whole ones")
-    if other := re.search(r"\bgres[:/](?!gpu\b)(\w+)", " ".join(texts)):
+    part = _part(job, texts) if has_parts(",".join(texts)) else None
+    if other := re.search(r"\bgres[:/](?!(?:gpu|shard)\b)(\w+)", " ".join(texts)):
         raise UnusableError(f"asks for {other[1]} beside GPUs")
-    each, whole, task = map(_gpus, texts)
+    # A worker has its parts of one GPU of a node.
+    each, whole, task = map(_gpus, texts) if part is None else ({"": 1}, {}, {})
     tasks, per_node = whole_number(record, "NumTasks"), sum(each.values())
     gpus = sum(whole.values()) or tasks * sum(task.values())
     if not gpus and not per_node:
@@ -95,7 +105,10 @@ def request_of(job: SlurmJob, queue: Queue) -> Request:
     sizes = (gpus,) if gpus else tuple(per_node * n for n in range(fewest, (most or fewest) + 1))
     size, types = (sizes or (1,))[0], {**each, **whole, **task}
     greatest = max((queue.nodes[name].gpus for name in inside), default=1)
-    nodes = _nodes(job, queue, inside, types, size, max(most or fewest, -(-size // greatest)))
+    if part is None:
+        nodes = _nodes(job, queue, inside, types, size, max(most or fewest, -(-size // greatest)))
+    else:
+        nodes = _nodes_with(part, job, queue, inside, size)
     up = [queue.nodes[name].gpus for name in nodes if not queue.nodes[name].away]
     is_equal = True
     if gpus and not per_node and not job.nodes and gpus > (most or gpus) * max(up, default=gpus):
@@ -103,10 +116,22 @@ def request_of(job: SlurmJob, queue: Queue) -> Request:
         if least and least <= (partition.most_nodes or least):
             fewest = most = least
             is_equal = gpus == least * max(up)
-    found = Request(sizes, fewest, most, nodes, is_equal)
+    found = Request(sizes, fewest, most, nodes, is_equal, part)
     if (possible := _with_room(found, up)) is None:
         raise UnusableError("needs more GPUs, or equal parts on more nodes, than are up")
     return possible
+
+
+def _part(job: SlurmJob, texts: list[str]) -> AskedPart:
+    """The parts of GPUs that a job asks for."""
+    tasks, nodes = whole_number(job.record, "NumTasks"), job.record["NumNodes"]
+    try:
+        found = asked_part(texts, nodes, tasks)
+    except CellError as error:
+        raise UnusableError(error.message) from error
+    if isinstance(found, str):
+        raise UnusableError(found)
+    return found
 
 
 def _fewest(gpus: int, up: Sequence[int]) -> int:
@@ -180,6 +205,8 @@ def shape_of(request: Request, queue: Queue) -> dict[str, object]:
             **({"max_servers": request.most_nodes} if request.most_nodes else {}),
             **({"equal": True} if request.is_equal else {}),
         }
+    if request.part is not None:
+        fields["slices"] = request.part.number
     return fields
 
 
@@ -205,15 +232,57 @@ def _nodes(
     Nodes with GPUs of several types are only for jobs that take any, and nodes with slices only for
     jobs of a type: to others Slurm gives slices, too.
     """
-    kinds, gpus = [kind for kind in types if kind], -(-size // most)
-    cpus, memory = cpus_per_node(job, most, gpus), memory_per_node(job, most, gpus)
+    kinds = [kind for kind in types if kind]
+    found = (
+        node
+        for node in queue.nodes.values()
+        if all(is_type(node.gpu_type, kind) and "+" not in node.gpu_type for kind in kinds)
+        and node.part in {"", SHARD}
+        and (kinds or not node.is_sliced)
+    )
+    return _usable(found, job, inside, most, -(-size // most))
+
+
+def _nodes_with(
+    part: AskedPart, job: SlurmJob, queue: Queue, inside: set[str], size: int
+) -> tuple[str, ...]:
+    """Those of some nodes whose GPUs have these parts, and what else a job asks for."""
+    named = [
+        node
+        for node in queue.nodes.values()
+        if node.part == part.part and part.gpu_type in {"", node.gpu_type}
+    ]
+    if not named:
+        raise UnusableError(f"no node has equal {part.told} on its GPUs")
+    found = [node for node in named if node.slices >= part.number]
+    if not found:
+        most = max(node.slices for node in named)
+        raise UnusableError(
+            f"asks for {part.number} {part.told} on a node, and each GPU has {most}"
+        )
+    return _usable(found, job, inside, size, part.counted)
+
+
+def _usable(
+    nodes: Iterable[Node], job: SlurmJob, inside: set[str], number: int, gpus: int
+) -> tuple[str, ...]:
+    """Those of some nodes with the features, processors and memory that a job asks for.
+
+    Parameters
+    ----------
+    nodes, job
+        The nodes, and the job.
+    inside
+        Nodes that it may use.
+    number, gpus
+        On how many nodes it is, and with how many GPUs on each.
+    """
+    cpus, memory = cpus_per_node(job, number, gpus), memory_per_node(job, number, gpus)
     features = value(job.record, "Features")
     found = tuple(
         node.name
-        for node in queue.nodes.values()
+        for node in nodes
         if node.name in inside
-        and all(is_type(node.gpu_type, kind) and "+" not in node.gpu_type for kind in kinds)
-        and (kinds or not node.is_sliced)
         and node.cpus >= cpus
         and node.memory_mb >= memory
         and _has(node, features)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rarmodel.errors import UsageError, listed
+from rarmodel.workloads.gres import SHARD
 from rarmodel.workloads.model_profiles import is_type
 from rarmodel.workloads.switch_trees import Tree
 
@@ -46,7 +47,11 @@ def speeds_of(queue: Queue, asked: Mapping[str, float] | None) -> Speeds:
     """
     if not asked:
         return {}
-    kinds = {name: node.gpu_type for name, node in queue.nodes.items()}
+    # A job of slices names their type, so it has no other.
+    sliced = {node.gpu_type for node in queue.nodes.values() if node.part not in {"", SHARD}}
+    kinds = {
+        name: node.gpu_type for name, node in queue.nodes.items() if node.gpu_type not in sliced
+    }
     if typeless := [name for name, kind in kinds.items() if not kind]:
         raise UsageError(f"--gpu-speed: GPUs of {listed(typeless)} have no type in Slurm")
     found: dict[str, float] = {}
@@ -60,7 +65,7 @@ def speeds_of(queue: Queue, asked: Mapping[str, float] | None) -> Speeds:
     if odd := [name for name in asked if name not in used]:
         there = ", ".join(sorted({*kinds.values()}))
         raise UsageError(f"--gpu-speed: {listed(odd)} is no type of this cluster; it has {there}")
-    return found
+    return found | dict.fromkeys(sliced - found.keys(), 1.0)
 
 
 def parts_of(queue: Queue, speeds: Speeds) -> Parts:

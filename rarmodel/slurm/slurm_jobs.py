@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
-from rarmodel.workloads.gres import has_parts
+from rarmodel.workloads.gres import SHARD, has_parts
 from rarmodel.workloads.table_cells import CellError
 
+from .gpu_parts import HeldPart, parts_in, shards_asked, slices_asked
 from .records import Line, Record
 from .slurm_values import (
     gpus_in,
@@ -53,12 +55,20 @@ class SlurmJob(NamedTuple):
     record
         All values that Slurm tells.
     held
-        Indices of the GPUs that it holds, by node.
+        Indices of the GPUs that it holds, by node: whole ones, or with `slices` parts of them.
+    parts
+        Parts of GPUs that it holds, by node, as Slurm tells them.
+    part, slices
+        What Slurm calls the parts in `held`, and how many of each GPU it has; empty and 0 if these
+        are whole.
     """
 
     id: str
     record: Record
     held: Mapping[str, tuple[int, ...]]
+    parts: Mapping[str, HeldPart] = MappingProxyType({})
+    part: str = ""
+    slices: int = 0
 
     @property
     def state(self) -> str:
@@ -115,11 +125,18 @@ class SlurmJob(NamedTuple):
     @property
     def gpu_type(self) -> str:
         """The type of GPU that it asks for; empty if any will do, or it asks for several."""
+        texts = [value(self.record, key) for key in GPU_KEYS]
         try:
-            kinds = {kind for key in GPU_KEYS for kind in gpus_in(value(self.record, key))}
+            kinds = {kind for text in texts for kind in (*gpus_in(text), *slices_asked(text))}
         except CellError:
             return ""
         return kinds.pop() if len(kinds) == 1 else ""
+
+    @property
+    def counted_gpus(self) -> int:
+        """How many GPUs that it holds Slurm counts: a slice is one, a shard is none."""
+        parts = sum(one.number for one in self.parts.values() if one.part != SHARD)
+        return parts + sum(map(len, self.held.values())) * (self.slices == 0)
 
     @property
     def tasks_per_node(self) -> int:
@@ -138,6 +155,19 @@ class SlurmJob(NamedTuple):
 def holds_parts(job: SlurmJob) -> bool:
     """Whether it asks for parts of GPUs: slices, or shares."""
     return any(has_parts(value(job.record, key)) for key in GPU_KEYS)
+
+
+def holds_shards(job: SlurmJob) -> bool:
+    """Whether it asks for shards of GPUs."""
+    return any(shards_asked(value(job.record, key)) for key in GPU_KEYS)
+
+
+def counted_by_slurm(job: SlurmJob, gpus: int) -> int:
+    """As how many Slurm counts so many GPUs of a job: each slice is one, and shards are none."""
+    if not holds_parts(job):
+        return gpus
+    texts = [value(job.record, key) for key in GPU_KEYS]
+    return gpus * sum(sum(slices_asked(text).values()) for text in texts)
 
 
 def user_number(text: str) -> int | None:
@@ -179,13 +209,13 @@ def jobs_of(line: Line, nodes: Container[str]) -> Iterator[SlurmJob]:
         return
     if not all(re.fullmatch(r"\d+(-\d+)?", record[key]) for key in ("NumNodes", "NumCPUs")):
         return
-    held = _held(line, nodes)
+    held, parts = _held(line, nodes)
     array, tasks = record.get("ArrayJobId", ""), record.get("ArrayTaskId", "")
     if not array:
-        yield SlurmJob(line.name, record, held)
+        yield SlurmJob(line.name, record, held, parts)
     elif array.isdigit():
         for number in _numbers(tasks.partition("%")[0]):
-            yield SlurmJob(f"{array}_{number}", record, held)
+            yield SlurmJob(f"{array}_{number}", record, held, parts)
 
 
 def _numbers(tasks: str) -> Sequence[int]:
@@ -197,14 +227,20 @@ def _numbers(tasks: str) -> Sequence[int]:
     return found if len(found) <= MOST_TASKS else ()
 
 
-def _held(line: Line, nodes: Container[str]) -> dict[str, tuple[int, ...]]:
-    """GPUs of an allocation: `Nodes=node[1-2] CPU_IDs=0 Mem=0 GRES=gpu:h100:3(IDX:0-2)`."""
-    held: dict[str, tuple[int, ...]] = {}
+def _held(
+    line: Line, nodes: Container[str]
+) -> tuple[dict[str, tuple[int, ...]], dict[str, HeldPart]]:
+    """GPUs of an allocation: `Nodes=node[1-2] CPU_IDs=0 Mem=0 GRES=gpu:h100:3(IDX:0-2)`.
+
+    And the parts of GPUs.
+    """
+    held, parts = dict[str, tuple[int, ...]](), dict[str, HeldPart]()
     group: list[str] = []
     for key, text in line.pairs:
         if key == "Nodes":
             group = hosts(text)
         elif key == "GRES":
-            gpus = tuple(indices(text))
+            gpus, of_gpus = tuple(indices(text)), parts_in(text)
             held |= {name: gpus for name in group if name in nodes and gpus}
-    return held
+            parts |= {name: of_gpus[0] for name in group if of_gpus}
+    return held, parts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 
-from rarmodel.workloads.gres import gpus_of_gres, has_parts
+from rarmodel.workloads.gpu_divisions import MIG
+from rarmodel.workloads.gres import gpus_of_gres
 from rarmodel.workloads.slurm import expand
 from rarmodel.workloads.table_cells import CellError
 from rarmodel.workloads.table_cells import duration as seconds_in
@@ -72,20 +72,19 @@ def hosts(text: str) -> list[str]:
         return []
 
 
-def indices(gres: str) -> list[int]:
-    """Indices in `gpu:h100:3(IDX:0-2)`, of whole GPUs only."""
-    return _indices(gres, lambda kind: kind.startswith("gpu") and not has_parts(kind))
+def indices(gres: str, names: tuple[str, ...] = ("gpu",)) -> list[int]:
+    """Indices of whole GPUs in `gpu:h100:3(IDX:0-2)`, or of another resource; not of slices."""
+    return [
+        index
+        for kind, numbers in re.findall(r"([^(,]+)(?:\(null\)[^(,]*)?\(IDX:([0-9,-]+)\)", gres)
+        if kind.split(":")[0] in names and not MIG.search(kind)
+        for index in spans(numbers)
+    ]
 
 
-def shared_indices(gres: str) -> list[int]:
-    """Indices in `shard:h100:3(IDX:0-2)`, of GPUs of which jobs hold shares."""
-    return _indices(gres, lambda kind: not kind.startswith("gpu") and has_parts(kind))
-
-
-def _indices(gres: str, is_wanted: Callable[[str], bool]) -> list[int]:
-    found: list[int] = []
-    for kind, part in re.findall(r"([^(,]+)\(IDX:([0-9,-]+)\)", gres):
-        for piece in part.split(",") if is_wanted(kind) else ():
-            first, _, last = piece.partition("-")
-            found += range(int(first), int(last or first) + 1)
-    return found
+def spans(text: str) -> list[int]:
+    """The numbers of `0-2,5`."""
+    pairs = (piece.partition("-") for piece in text.split(",") if piece)
+    return [
+        index for first, _, last in pairs for index in range(int(first), int(last or first) + 1)
+    ]

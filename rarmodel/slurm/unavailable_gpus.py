@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -35,20 +35,22 @@ class _Away(NamedTuple):
 
 def hidden(queue: Queue) -> dict[str, int]:
     """GPUs that are held by jobs which Slurm does not show, or which cannot be read, by node."""
-    known = Counter[str]()
+    known: dict[str, set[int]] = defaultdict(set)
     for job in queue.jobs.values():
-        known.update({name: len(gpus) for name, gpus in job.held.items()})
+        for name, gpus in job.held.items():
+            known[name].update(gpus)
     nodes = queue.nodes.values()
-    return {node.name: n for node in nodes if (n := node.used - known[node.name]) > 0}
+    return {node.name: n for node in nodes if (n := node.used - len(known[node.name])) > 0}
 
 
 class Expected(NamedTuple):
     """Where and when Slurm is expected to run a waiting job: GPUs by node, and slots."""
 
     job: str
-    gpus: Mapping[str, int]
+    gpus: Mapping[str, tuple[int, ...]]
     start: int
     end: int
+    is_part: bool
 
 
 def expected_by_slurm(around: Instance) -> tuple[Expected, ...]:
@@ -63,13 +65,14 @@ def expected_by_slurm(around: Instance) -> tuple[Expected, ...]:
     if schedule is None:
         raise NoScheduleError(f"{around.name}: the jobs that are not held can never all run")
     ends = require_feasible(around, schedule).completion
-    waiting = {job.name for job in around.jobs if job.running is None}
+    waiting = {job.name: job for job in around.jobs if job.running is None}
     return tuple(
         Expected(
             job=one.job,
-            gpus={name: len(gpus) for name, gpus in one.gpus.items()},
+            gpus=one.gpus,
             start=one.start,
             end=ends[one.job] or one.start + 1,
+            is_part=waiting[one.job].slices is not None,
         )
         for one in schedule.assignments
         if one.job in waiting
@@ -111,16 +114,34 @@ def away(
                 if name in queue.nodes:
                     gpus = queue.nodes[name].gpus
                     found[name].append(_Away(gpus, start, end, f"reservation {one.name}"))
+    parts: dict[tuple[str, int], list[Expected]] = defaultdict(list)
     for job in expected:
         reason = f"job {job.job}, which Slurm places"
-        for name, gpus in job.gpus.items():
-            found[name].append(_Away(gpus, job.start, job.end, reason))
+        for name, held in job.gpus.items():
+            if job.is_part:
+                for gpu in held:
+                    parts[name, gpu].append(job)
+            else:
+                found[name].append(_Away(len(held), job.start, job.end, reason))
+    for (name, _), several in parts.items():
+        found[name] += _with_parts(several)
     return [
         {"server": name, "gpus": one.gpus, "from": one.start, "reason": one.reason}
         | ({} if one.end is None else {"to": one.end})
         for name, several in found.items()
         for one in _at_most(several, queue.nodes[name].gpus)
     ]
+
+
+def _with_parts(several: Iterable[Expected]) -> list[_Away]:
+    """A GPU that is away while jobs have parts of it: reservations know only whole ones."""
+    spans: list[_Away] = []
+    for job in sorted(several, key=lambda job: job.start):
+        if spans and spans[-1].end is not None and spans[-1].end >= job.start:
+            spans[-1] = spans[-1]._replace(end=max(spans[-1].end, job.end))
+        else:
+            spans.append(_Away(1, job.start, job.end, "jobs on parts of a GPU, which Slurm places"))
+    return spans
 
 
 def _at_most(several: list[_Away], gpus: int) -> list[_Away]:

@@ -11,7 +11,7 @@ from rarmodel.schema.problems import show
 from .gres import gpus_of_gres, gpus_of_tres, has_parts
 from .licences import licences_in, licences_of_tres
 from .table_cells import CellError, Cells, Moment, duration, elapsed, epoch, text
-from .trace_format import PART, Format, TraceJob
+from .trace_format import PART, Format, Part, TraceJob
 
 _UNFINISHED = {
     "PENDING": "it never started",
@@ -53,14 +53,16 @@ def _sacct(cells: Cells) -> TraceJob:
         held, shared = _held(cells, "ReqTRES", "ReqTRES")
         notes.append("no GPUs allocated in the file; those of ReqTRES are used")
     seconds, more = _ran(cells, start)
+    part = _shards(cells) if shared and not held and not plus else None
     return TraceJob(
         job,
         sum(held.values()),
         submit,
         seconds,
         group=group,
-        unusable=unusable or (PART if shared else ""),
+        unusable=unusable or (PART if shared and part is None else ""),
         start=start,
+        part=part,
         tenant=text(cells, "Account") or text(cells, "User"),
         # A job that asked for no type may run on any, whatever it got.
         gpu_types=tuple(kind for kind in asked or held if kind),
@@ -89,6 +91,22 @@ def _held(cells: Cells, tres: str, gres: str) -> tuple[dict[str, int], bool]:
         shared = shared or has_parts(value)
         found = found or read(value, column)
     return found, shared
+
+
+def _shards(cells: Cells) -> Part | None:
+    """The shards that a job held of one GPU of each of its nodes; None if it held other parts."""
+    tres = text(cells, "AllocTRES") or text(cells, "ReqTRES")
+    counts: dict[str, int] = {}
+    for part in tres.split(","):
+        name, _, count = part.partition("=")
+        if name in {"node", "gres/shard"} and re.fullmatch("[0-9]{1,8}", count):
+            counts[name] = int(count)
+        elif name.startswith("gres/") and not name.startswith("gres/shard:") and count != "0":
+            return None
+    nodes, shards = counts.get("node", 0), counts.get("gres/shard", 0)
+    if not nodes or not shards or shards % nodes:
+        return None
+    return Part(nodes, None, shards // nodes)
 
 
 def _ran(cells: Cells, start: Moment | None) -> tuple[float | None, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from .licences import Count, why_lacking
 from .model_profiles import Profile, assigned_model, is_type, known_model, profile_of
 from .site import Place, Site
 from .table_cells import LONGEST, Moment
-from .trace_format import PART, TraceJob
+from .trace_format import PART, Part, TraceJob
 from .trace_reader import Trace
 from .window import Window, extent
 
@@ -40,6 +41,11 @@ class Candidate(NamedTuple):
         the same on all.
     licences
         How many it held of each licence that the trace names.
+    part
+        The part of its GPU that each worker held.
+    slices, share
+        Slices of its GPU that each worker takes in the instance, None for all of it; and the part
+        of the GPU that they are.
     """
 
     line: int
@@ -51,6 +57,14 @@ class Candidate(NamedTuple):
     place: Place
     profiles: Mapping[str | None, Profile]
     licences: Mapping[str, int] = MappingProxyType({})
+    part: Fraction = Fraction(1)
+    slices: int | None = None
+    share: Fraction = Fraction(1)
+
+    @property
+    def gpu_seconds(self) -> float:
+        """Seconds of the GPUs, and parts of GPUs, that it held."""
+        return float(self.gpus * self.part) * self.seconds
 
 
 class Books:
@@ -69,7 +83,7 @@ class Books:
 
     def leave_out_candidate(self, candidate: Candidate, reason: str) -> None:
         """Count a row as left out that might have become a job."""
-        self.leave_out(candidate.line, reason, candidate.gpus * candidate.seconds / 3600)
+        self.leave_out(candidate.line, reason, candidate.gpu_seconds / 3600)
 
     def note(self, line: int, reason: str) -> None:
         """Note an assumption about a row."""
@@ -115,7 +129,7 @@ def candidates(
     found = []
     taken: set[str] = set()
     for line, job in trace.jobs:
-        place = site.place(job.gpu_types, job.partition)
+        place = site.place(job.gpu_types, job.partition, job.part.shards if job.part else 0)
         reason = _why_not(job, site, place, choices, window, outside)
         reason = reason or why_lacking(dict(job.licences), counts)
         if job.name and not reason and line in trace.copies:
@@ -124,7 +138,7 @@ def candidates(
             books.leave_out(line, reason, job.gpu_hours)
             continue
         name = job.name or f"{trace.noun}{line}"
-        gpus = int(job.gpus or 0)
+        gpus = job.part.workers if job.part else int(job.gpus or 0)
         profiles = _profiles(job, name, line, gpus, site, place, choices.seed, fallback, books)
         seconds = _seconds(trace, job, profiles, gpus, line, choices, books)
         if not seconds:
@@ -142,7 +156,9 @@ def candidates(
         taken.add(name)
         if line in trace.copies:
             books.note(line, "equal to an earlier row; kept, because the format has no names")
-        for note in (*job.notes, *place.notes):
+        slices, part, share = _sliced(job.part, site, place)
+        told = [_told_of(job.part, site)] if job.part else []
+        for note in (*job.notes, *place.notes, *told):
             books.note(line, note)
         if job.submit and job.submit.stated:
             books.note(line, f"a date without a zone; {choices.time_zone} is used")
@@ -153,9 +169,38 @@ def candidates(
         tenant = job.tenant if choices.keeps_time else ""
         licences = dict(job.licences)
         found.append(
-            Candidate(line, name, gpus, seconds, job.submit, tenant, place, profiles, licences)
+            Candidate(
+                *(line, name, gpus, seconds, job.submit, tenant, place, profiles, licences),
+                part=part,
+                slices=slices,
+                share=share,
+            )
         )
     return sorted(found, key=_by_submission)
+
+
+def _sliced(part: Part | None, site: Site, place: Place) -> tuple[int | None, Fraction, Fraction]:
+    """Slices that each worker takes, the part of its GPU that it held, and that they are.
+
+    A fraction is rounded up. The slices are None for the whole GPU.
+    """
+    if part is None:
+        return None, Fraction(1), Fraction(1)
+    if part.of_gpu is None:
+        share = Fraction(part.shards, place.gpu_slices)
+        return part.shards, share, share
+    slices = math.ceil(part.of_gpu * site.gpu_slices)
+    if slices == site.gpu_slices:
+        return None, part.of_gpu, Fraction(1)
+    return slices, part.of_gpu, Fraction(slices, site.gpu_slices)
+
+
+def _told_of(part: Part, site: Site) -> str:
+    """What is assumed of a row on a part of a GPU."""
+    what = "shards of a GPU, as slices"
+    if part.of_gpu is not None:
+        what = f"a part of a GPU, rounded up to slices (gpu_slices {site.gpu_slices})"
+    return f"{what}; as fast beside others as recorded (sensitivity 0)"
 
 
 def _by_submission(candidate: Candidate) -> tuple[float, int]:
@@ -196,15 +241,18 @@ def _why_not(
                 return waiting or outside
     if job.unusable:
         return job.unusable
-    if job.gpus is None:
+    if job.part is not None and (place if job.part.shards else site).gpu_slices == 1:
+        return place.lacking or PART
+    gpus = job.part.workers if job.part else job.gpus
+    if gpus is None:
         return "no number of GPUs"
-    if job.gpus == 0:
+    if gpus == 0:
         return "no GPU"
-    if job.gpus != int(job.gpus):
+    if gpus != int(gpus):
         return PART
-    if job.gpus > site.gpus:
+    if gpus > site.gpus:
         return f"more GPUs than the cluster's {site.gpus}"
-    if job.gpus > place.gpus:
+    if gpus > place.gpus:
         return place.lacking or f"more GPUs than the {place.gpus} that it may use"
     return ""
 

@@ -56,6 +56,7 @@ def cluster_of(
     rates: Rates,
     source: str = "",
     types: Mapping[str, str] | None = None,
+    slices: Mapping[str, int] | None = None,
 ) -> Cluster:
     """A cluster of servers by name.
 
@@ -72,6 +73,8 @@ def cluster_of(
         Source of the data, for error messages.
     types
         Type of the GPUs of servers, if known.
+    slices
+        Equal slices of each GPU of servers, where they are divided.
 
     Raises
     ------
@@ -97,6 +100,7 @@ def cluster_of(
                 "servers": [
                     {"name": name, "gpus": count}
                     | ({"gpu_type": types[name]} if types and types.get(name) else {})
+                    | ({"gpu_slices": slices[name]} if slices and slices[name] > 1 else {})
                     for name, count in gpus.items()
                 ],
                 "network": network,

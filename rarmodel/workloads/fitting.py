@@ -39,7 +39,7 @@ class Fit(NamedTuple):
 
 
 class Fits:
-    """The fit of each candidate; jobs of the same GPUs, model and place are of one shape."""
+    """The fit of each candidate; those of one shape share all but their work."""
 
     def __init__(
         self,
@@ -95,7 +95,8 @@ def told_network(cluster: Cluster, measured_gbps: float | None) -> str:
 def _shape(candidate: Candidate) -> tuple[object, ...]:
     place = candidate.place
     # Places are made once for all rows that name the same one: comparing long lists is slow.
-    return candidate.gpus, id(place.servers), id(place.types), *candidate.profiles.items()
+    shape = candidate.gpus, candidate.slices, id(place.servers), id(place.types)
+    return *shape, *candidate.profiles.items()
 
 
 def _fields(candidate: Candidate) -> Mapping[str, Any]:
@@ -117,6 +118,8 @@ def _fields(candidate: Candidate) -> Mapping[str, Any]:
     }
     if candidate.place.servers is not None:
         fields["servers"] = candidate.place.servers
+    if candidate.slices is not None:
+        fields |= {"slices": candidate.slices, "sensitivity": 0.0}
     return fields
 
 

@@ -7,11 +7,12 @@ from collections import Counter
 
 from rarmodel.schema.problems import show
 
+from .gpu_divisions import MIG
 from .table_cells import CellError
 
-_MIG = re.compile(r"(?:^|[^0-9a-z])[0-9]+g\.[0-9]+gb", re.IGNORECASE)
-"""In a type of GPU: a slice of NVIDIA's Multi-Instance GPU, such as `1g.10gb` or `a100_3g.20gb`."""
-_SHARES = {"shard", "mps"}
+SHARD = "shard"
+"""Slurm's equal shares of a GPU."""
+_SHARES = {SHARD, "mps"}
 """Resources that are parts of GPUs."""
 
 
@@ -25,15 +26,42 @@ def gpus_of_gres(gres: str, column: str) -> dict[str, int]:
     CellError
         If a number of GPUs is invalid.
     """
+    found = _of_gres(gres, "gpu", column)
+    return Counter({kind: count for kind, count in found.items() if not MIG.search(kind)})
+
+
+def slices_of_gres(gres: str, column: str) -> dict[str, int]:
+    """Slices of GPUs (MIG) by type in a list of generic resources of Slurm.
+
+    Raises
+    ------
+    CellError
+        If a number is invalid.
+    """
+    found = _of_gres(gres, "gpu", column)
+    return {kind: count for kind, count in found.items() if MIG.search(kind)}
+
+
+def shards_of_gres(gres: str, column: str) -> dict[str, int]:
+    """Shards by type of GPU in a list of generic resources of Slurm; those of no type under ``.
+
+    Raises
+    ------
+    CellError
+        If a number is invalid.
+    """
+    return _of_gres(gres, SHARD, column)
+
+
+def _of_gres(gres: str, name: str, column: str) -> dict[str, int]:
+    """How many there are of a resource, by type."""
     counts = Counter[str]()
     for part in _parts(gres):
         words = part.split(":")
-        if words[0] == "gpu":
-            numbered = len(words) > 1 and words[-1][:1].isdigit() and not _MIG.search(words[-1])
+        if words[0] == name:
+            numbered = len(words) > 1 and words[-1][:1].isdigit() and not MIG.search(words[-1])
             kind = "" if len(words) == 1 or (numbered and len(words) == 2) else words[1]
-            count = _count(words[-1] if numbered else "1", column, part)
-            if not _MIG.search(kind):
-                counts[kind] += count
+            counts[kind] += _count(words[-1] if numbered else "1", column, part)
     return counts
 
 
@@ -54,13 +82,13 @@ def gpus_of_tres(tres: str, column: str) -> dict[str, int]:
             counts[name.partition(":")[2]] = _count(count, column, part)
     typed = sum(count for kind, count in counts.items() if kind)
     rest = counts.get("", typed) - typed
-    whole = {kind: count for kind, count in counts.items() if kind and not _MIG.search(kind)}
+    whole = {kind: count for kind, count in counts.items() if kind and not MIG.search(kind)}
     return whole | ({"": rest} if rest else {})
 
 
 def has_slices(resources: str) -> bool:
     """Whether a list of GRES has slices of GPUs (MIG)."""
-    return any(part.startswith("gpu:") and _MIG.search(part[3:]) for part in _parts(resources))
+    return any(part.startswith("gpu:") and MIG.search(part[3:]) for part in _parts(resources))
 
 
 def has_parts(resources: str) -> bool:
@@ -69,7 +97,7 @@ def has_parts(resources: str) -> bool:
         name, _, count = part.removeprefix("gres/").replace("=", ":").partition(":")
         if name in _SHARES and count.rpartition(":")[2] != "0":
             return True
-        if name == "gpu" and _MIG.search(count):
+        if name == "gpu" and MIG.search(count):
             return True
     return False
 

@@ -82,6 +82,10 @@ def import_trace(
     A type of GPU that the row names binds the job if the cluster has several types; so does a
     partition that does not have all servers.
 
+    A part of a GPU becomes slices where the GPUs of all servers have the same number of them,
+    rounded up. The recorded duration has whoever was beside it, so its sensitivity is 0. Elsewhere
+    such a row is left out.
+
     Licences are resources: as many as `licences` says, or else as jobs of the trace held at once.
 
     Parameters
@@ -148,7 +152,8 @@ def import_trace(
         raise InputError([Problem("", f"{message}; {cure}")], trace.source)
     instance = _instance(trace, used, fits, slots, cluster, contention, choices, counts, rows)
     hours = choices.slot_seconds / 3600
-    in_slots = sum(c.gpus * fits.slots(c) for c in used) * hours
+    held = {c.line: float(c.gpus * c.share) for c in used}
+    in_slots = sum(held[c.line] * fits.slots(c) for c in used) * hours
     other = choices.measured_gbps is not None
     account = Account(
         source=trace.source,
@@ -157,8 +162,10 @@ def import_trace(
         used=len(used),
         left_out=grouped(books.left_out, books.gpu_hours),
         notes=grouped(_of_used(books.notes, used)),
-        gpu_hours_recorded=sum(c.gpus * c.seconds for c in used) / 3600,
-        gpu_hours=sum(c.gpus * fits.slots_here(c) for c in used) * hours if other else in_slots,
+        gpu_hours_recorded=sum(c.gpu_seconds for c in used) / 3600,
+        gpu_hours=sum(held[c.line] * fits.slots_here(c) for c in used) * hours
+        if other
+        else in_slots,
         gpu_hours_measured=in_slots if other else None,
         findings=findings(trace),
         noun=trace.noun,

@@ -7,7 +7,14 @@ from typing import Any, Self
 from pydantic import field_validator, model_validator
 
 from rarmodel.errors import InputError, Problem, UsageError
-from rarmodel.schema.base import Count, Name, NonNegative, Positive, Record
+from rarmodel.schema.base import (
+    Count,
+    Name,
+    NonNegative,
+    Positive,
+    Record,
+    SharingFactor,
+)
 
 from .model_profiles import profile_of, require_model
 from .timed import FORWARD_PART
@@ -44,6 +51,12 @@ class Profile(Record):
 
     backward_ms: NonNegative | None = None
     """Backward pass of one mini-batch in milliseconds, Δb_j."""
+
+    sensitivity: SharingFactor | None = None
+    """How much it suffers beside others on parts of a GPU, σ_j."""
+
+    pressure: SharingFactor | None = None
+    """How much it makes others suffer there, π_j."""
 
     @field_validator("model")
     @classmethod

@@ -58,6 +58,7 @@ def platform_of(
     *,
     servers: int | None = None,
     gpus_per_server: int | None = None,
+    gpu_slices: int | None = None,
     cluster: str | None = None,
     slurm_conf: str | None = None,
     slurm_topology: str | None = None,
@@ -70,6 +71,9 @@ def platform_of(
     ----------
     servers, gpus_per_server
         A star of equal servers.
+    gpu_slices
+        Equal slices into which each GPU is divided, wherever the servers come from; not for a
+        cluster that says so itself.
     cluster
         A JSON file with a cluster, or with an instance, whose cluster and contention are used.
         Combine a file without servers, as `calibrate` writes it, with another source of servers. Or
@@ -117,9 +121,8 @@ def platform_of(
     else:
         slurm = SlurmCluster(file.cluster or _equal(servers, gpus_per_server, used), {})
     merged = _contention(file.contention, dict(contention or {}))
-    return Platform(
-        slurm.cluster, merged, slurm.partitions, slurm.trees, slurm.outside, slurm.licences
-    )
+    divided = slurm.cluster if gpu_slices is None else _divided(slurm.cluster, gpu_slices)
+    return Platform(divided, merged, slurm.partitions, slurm.trees, slurm.outside, slurm.licences)
 
 
 def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cluster:
@@ -131,6 +134,18 @@ def _equal(servers: int | None, gpus_per_server: int | None, rates: Rates) -> Cl
     digits = len(str(servers - 1))
     gpus = {f"node{s:0{digits}d}": gpus_per_server for s in range(servers)}
     return cluster_of(gpus, None, rates)
+
+
+def _divided(cluster: Cluster, gpu_slices: int) -> Cluster:
+    """The same, with each GPU divided into equal slices."""
+    if any(cluster.slices_of(server) > 1 for server in cluster.servers):
+        raise UsageError("gpu slices: the cluster says itself how its GPUs are divided")
+    try:
+        given = cluster.model_dump(exclude_unset=True)
+        return Cluster.model_validate({**given, "gpu_slices": gpu_slices})
+    except ValidationError as error:
+        told = "; ".join(f"{place}: {message}" for place, message in problems_of(error))
+        raise UsageError(told) from error
 
 
 def _of_file(path: str) -> _File:

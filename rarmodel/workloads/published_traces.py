@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from rarmodel.schema.base import exactly
 from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import show
 
@@ -24,7 +25,7 @@ from .table_cells import (
     text,
     whole,
 )
-from .trace_format import PART, Format, TraceJob
+from .trace_format import PART, Format, Part, TraceJob
 
 
 def _gpus(cells: Cells, column: str) -> float | None:
@@ -111,9 +112,10 @@ def _alibaba(cells: Cells) -> TraceJob:
         moment(cells, "submit_time"),
         duration(cells, "duration"),
         group=text(cells, "organization"),
-        unusable=_shared(each),
+        unusable=_uneven(each),
         tenant=text(cells, "organization"),
         gpu_types=names(cells, "gpu_model"),
+        part=_part(each, workers),
     )
 
 
@@ -121,9 +123,16 @@ def _product(each: float | None, workers: int | None) -> float | None:
     return None if each is None or workers is None else each * workers
 
 
-def _shared(each: float | None) -> str:
-    """Why a worker with so many GPUs is left out: halves of two GPUs are not a whole one."""
-    return "" if each is None or each == int(each) else PART
+def _uneven(each: float | None) -> str:
+    """Why a worker with so many GPUs is left out: nobody says of which GPU the rest is a part."""
+    return "" if each is None or each < 1 or each == int(each) else PART
+
+
+def _part(each: float | None, workers: int | None) -> Part | None:
+    """What workers with so many GPUs each hold of theirs; None if these are whole ones."""
+    if each is None or not workers or not 0 < each < 1:
+        return None
+    return Part(workers, exactly(each))
 
 
 _PAI = (
@@ -149,19 +158,21 @@ _PAI_STATES = {
 def _pai(cells: Cells) -> TraceJob:
     percent = number(cells, "plan_gpu", 100 * MAX_GPUS)
     each = None if percent is None else percent / 100
+    workers = whole(cells, "inst_num", MAX_GPUS)
     start, end = moment(cells, "start_time"), moment(cells, "end_time")
     return TraceJob(
         text(cells, "job_name"),
         # A task that plans no GPU has an empty cell.
-        0 if each is None else _product(each, whole(cells, "inst_num", MAX_GPUS)),
+        0 if each is None else _product(each, workers),
         start,
         elapsed(cells, "end_time", start, end),
         group=text(cells, "task_name"),
-        unusable=_PAI_STATES.get(text(cells, "status"), "") or _shared(each),
+        unusable=_PAI_STATES.get(text(cells, "status"), "") or _uneven(each),
         start=start,
         tenant=text(cells, "user"),
         gpu_types=names(cells, "gpu_type"),
         notes=("submitted when it started: the format has no times of submission",),
+        part=_part(each, workers),
     )
 
 
@@ -181,20 +192,25 @@ def _are_numbers(cells: Cells, columns: tuple[str, ...]) -> bool:
     return True
 
 
+_LATENCY_SENSITIVE = "a pod of qos LS (sensitive to latency), taken for a job like the others"
+
+
 def _openb(cells: Cells) -> TraceJob:
     count, milli = whole(cells, "num_gpu", MAX_GPUS), number(cells, "gpu_milli", 1000)
     each = None if milli is None else milli / 1000
-    start = moment(cells, "scheduled_time")
+    start, qos = moment(cells, "scheduled_time"), text(cells, "qos")
     return TraceJob(
         text(cells, "name"),
         0 if count == 0 else _product(each, count),
         moment(cells, "creation_time"),
         elapsed(cells, "deletion_time", start, moment(cells, "deletion_time")),
-        group=text(cells, "qos"),
+        group=qos,
         # A pod that was deleted while it ran has phase Running.
-        unusable="it never started" if start is None else _shared(each) if count else "",
+        unusable="it never started" if start is None else "",
         start=start,
         gpu_types=names(cells, "gpu_spec"),
+        notes=(_LATENCY_SENSITIVE,) if qos == "LS" else (),
+        part=_part(each, count),
     )
 
 

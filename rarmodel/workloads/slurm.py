@@ -21,7 +21,8 @@ from rarmodel.schema.cluster import MAX_GPUS
 from rarmodel.schema.problems import show
 
 from .cluster_rates import Rates, cluster_of
-from .gres import gpus_of_gres
+from .divided_nodes import divided
+from .gres import SHARD
 from .licences import licences_in
 from .switch_trees import Switch, Topology, Tree, topology_of
 from .table_cells import CellError
@@ -48,9 +49,10 @@ class _Line(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A node with GPUs: how many, of which type (empty if unknown), and its features."""
+    """A node with GPUs: how many, shards of each, their type (empty if unknown), its features."""
 
     gpus: int
+    shards: int
     gpu_type: str
     features: frozenset[str]
 
@@ -91,7 +93,7 @@ def read_slurm(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Slur
     switch, and switches without remaining nodes. The rate of a switch's uplink is the total rate of
     the servers below it, divided by the oversubscription. Slurm's `LinkSpeed` has no unit, so it is
     not read. A node with GPUs of several types, such as `gpu:a100:4,gpu:t4:4`, has the type
-    `a100+t4`.
+    `a100+t4`. Shards, where each GPU of a node has as many, are slices.
 
     Raises
     ------
@@ -108,8 +110,9 @@ def read_slurm(slurm_conf: str, topology_conf: str | None, rates: Rates) -> Slur
             raise InputError([Problem("", "no switch has nodes of slurm.conf")], topology_conf)
     gpus = {name: node.gpus for name, node in nodes.items()}
     types = {name: node.gpu_type for name, node in nodes.items()}
+    shards = {name: node.shards for name, node in nodes.items()}
     return SlurmCluster(
-        cluster_of(gpus, found.parents, rates, source, types),
+        cluster_of(gpus, found.parents, rates, source, types, shards),
         _partitions(lines, nodes),
         found.trees if len(found.trees) > 1 else (),
         found.outside,
@@ -174,7 +177,7 @@ def _nodes(lines: Iterable[tuple[str, str]], path: str) -> dict[str, _Node]:
     hosts = 0
     for place, settings in _defaulted(_settings(lines, "NodeName", required=path), "nodename"):
         try:
-            gpus = gpus_of_gres(settings.get("gres", ""), "Gres")
+            division = divided(settings.get("gres", ""))
             names = expand(settings["nodename"])
         except (CellError, ValueError) as error:
             message = error.message if isinstance(error, CellError) else str(error)
@@ -183,9 +186,11 @@ def _nodes(lines: Iterable[tuple[str, str]], path: str) -> dict[str, _Node]:
         hosts += len(names)
         if hosts > MAX_HOSTS:
             raise InputError([*problems, Problem(place, f"more than {MAX_HOSTS} hosts so far")])
-        kinds = "+".join(kind for kind, number in gpus.items() if kind and number)
         features = settings.get("features", settings.get("feature", ""))
-        node = _Node(sum(gpus.values()), kinds, frozenset(features.split(",")))
+        # Slices (MIG) are no GPUs: a job of no type might get either.
+        gpus = division.gpus if division.part in {"", SHARD} else 0
+        kinds = frozenset(features.split(","))
+        node = _Node(gpus, division.slices, division.gpu_type, kinds)
         for name in names:
             if name in nodes:
                 problems.append(Problem(place, f"node {name!r} occurs twice; keep one"))

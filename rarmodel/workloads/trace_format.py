@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from rarmodel.errors import Problem
@@ -12,6 +13,25 @@ from .table_cells import Cells, Moment
 
 PART = "a part of a GPU"
 """Why a job that shares GPUs is left out."""
+
+
+class Part(NamedTuple):
+    """What the workers of a job hold that shares GPUs.
+
+    Attributes
+    ----------
+    workers
+        Workers, each on a GPU of its own.
+    of_gpu
+        The part of its GPU that each of them holds, between 0 and 1; None if `shards` says it.
+    shards
+        Shards of its GPU that each of them holds, of as many as its server's GPUs have; 0 if
+        `of_gpu` says it.
+    """
+
+    workers: int
+    of_gpu: Fraction | None
+    shards: int = 0
 
 
 class Rung(NamedTuple):
@@ -40,7 +60,7 @@ class TraceJob(NamedTuple):
     name
         Name of the job in the trace; empty if the format has none.
     gpus
-        GPUs that the job held; None if unknown.
+        GPUs that the job held, parts of GPUs as such; None if unknown.
     submit
         Time of submission; None if unknown.
     seconds
@@ -69,6 +89,8 @@ class TraceJob(NamedTuple):
         Name of the job of which the row is one component; empty if it is a job of its own.
     rung
         Where it is in a sweep; None if it is in none.
+    part
+        What its workers hold of their GPUs; None if these are whole ones.
     """
 
     name: str
@@ -88,6 +110,7 @@ class TraceJob(NamedTuple):
     licences: tuple[tuple[str, int], ...] = ()
     whole: str = ""
     rung: Rung | None = None
+    part: Part | None = None
 
     @property
     def gpu_hours(self) -> float:

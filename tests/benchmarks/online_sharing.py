@@ -23,17 +23,26 @@ SLOT_SECONDS = 30.0
 JOBS, HOURS = 60, 9
 
 
-def instance_of(seed: int, kinds: list[str], quiet: float, *, slices: bool) -> dict[str, Any]:
+def instance_of(
+    seed: int,
+    kinds: list[str],
+    quiet: float,
+    *,
+    slices: bool,
+    jobs: int = JOBS,
+    servers: int = 4,
+    hours: float = HOURS,
+) -> dict[str, Any]:
     """The jobs of a seed, some of them quiet; without slices nobody shares."""
     random = Random(seed)
     hour = round(3600 / SLOT_SECONDS)
-    jobs = []
-    for j in range(JOBS):
+    drawn = []
+    for j in range(jobs):
         slots = random.randint(hour // 3, 4 * hour)
         job = {
             "name": f"j{j}",
             "gpus": random.choices([1, 2, 4], [6, 3, 1])[0],
-            "release": random.randint(0, HOURS * hour),
+            "release": random.randint(0, round(hours * hour)),
             "iterations": 1000 * slots,
             "gradient_mb": 0.0,
             "batch_size": 1,
@@ -43,13 +52,13 @@ def instance_of(seed: int, kinds: list[str], quiet: float, *, slices: bool) -> d
         kind = {"kind": random.choice(kinds)}
         losses = {"sensitivity": random.uniform(0, 0.2), "pressure": random.uniform(0, 0.2)}
         job |= losses if random.random() < quiet else kind
-        jobs.append(job | ({"slices": 1} if slices else {}))
+        drawn.append(job | ({"slices": 1} if slices else {}))
     return {
         "schema_version": 1,
         "name": f"measured-kinds-{seed}",
         "time": {"slot_seconds": SLOT_SECONDS},
         "cluster": {
-            "servers": [{"name": f"s{i}", "gpus": 4} for i in range(4)],
+            "servers": [{"name": f"s{i}", "gpus": 4} for i in range(servers)],
             "network": {"kind": "star", "gbps": 10.0},
             "intra_server_gbps": 100.0,
             "reduction_gbps": 100.0,
@@ -61,7 +70,7 @@ def instance_of(seed: int, kinds: list[str], quiet: float, *, slices: bool) -> d
             "overhead_ms_per_server": 0.0,
         },
         "preemption": {"restore_seconds": 30.0},
-        "jobs": jobs,
+        "jobs": drawn,
     }
 
 

@@ -56,8 +56,10 @@ def test_no_schedule_is_below_a_bound(seed: int) -> None:
     best = least_values(instance)
     assert not best or impossible(instance) is None
     assert best.get("makespan", 0) <= horizon_of(instance) or instance.time.horizon is not None
+    # Some bounds are only for what the instance asks for.
+    asking = instance.model_copy(update={"objective": tuple(best) or OBJECTIVES})
     for name, value in best.items():
-        for bound in objective_bounds(instance, objective(name)):
+        for bound in objective_bounds(asking, objective(name)):
             assert bound.value <= value, (name, bound)
 
 
@@ -66,7 +68,8 @@ def test_a_bound_with_interruptions_is_below_every_schedule_without(seed: int) -
     random = Random(seed)
     instance = tiny(random, [PREEMPTION.name, *random.sample(FEATURES, random.randint(0, 2))])
     for name, value in least_values(instance).items():
-        for bound in objective_bounds(instance, objective(name)):
+        asking = instance.model_copy(update={"objective": name})
+        for bound in objective_bounds(asking, objective(name)):
             assert bound.value <= value, (name, bound)
 
 

@@ -314,11 +314,12 @@ def test_parts_of_gpus_are_never_whole_ones() -> None:
     reading = read("cloud")
     gpus = {one.name: one.gpus for one in reading.instance.cluster.servers}
     assert gpus["ip-10-0-1-1"] == 4  # The other four are slices.
-    assert reason(reading, "Node ip-10-0-1-2") == "its GPUs are slices of MIG"
-    assert reason(reading, "Node ip-10-0-1-3") == "its GPUs are shared"
+    slices = {one.name: one.gpu_slices for one in reading.instance.cluster.servers}
+    assert (gpus["ip-10-0-1-2"], slices["ip-10-0-1-2"]) == (8, 7)
+    assert slices["ip-10-0-1-3"] == 8
     assert reason(reading, "Node ip-10-0-1-4") == "it has no GPUs to give"
-    assert reason(reading, "Pod apps/probe") == "asks for parts of GPUs (nvidia.com/mig-1g.5gb)"
-    assert reason(reading, "Pod apps/slice").startswith("runs on 'ip-10-0-1-2'")
+    assert reason(reading, "Pod apps/probe").startswith("runs on a part of a GPU of 'ip-10-0-1-1'")
+    assert job(reading, "apps/slice").slices == 1
 
 
 def test_pods_that_are_about_to_go_hold_their_gpus_for_a_slot() -> None:
@@ -410,7 +411,7 @@ def test_wrong_choices_are_refused_in_one_line(choices: dict[str, Any], message:
 
 
 def test_files_without_nodes_or_jobs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no node has whole GPUs"):
+    with pytest.raises(InputError, match="no node has GPUs"):
         read_items([one for one in items_of("kueue") if one["kind"] == "Pod"])
     with pytest.raises(InputError, match="no job with GPUs is left"):
         read_items([one for one in items_of("kueue") if one["kind"] == "Node"])

@@ -397,8 +397,10 @@ def test_muri_stops_a_job_for_one_with_less_left() -> None:
 def test_muri_without_preemption_joins_a_running_job() -> None:
     quiet = {"slots": 40, "sensitivity": 0.0}
     jobs = quiet, {**quiet, "release": 1}, {**quiet, "release": 2}
-    # b joins a at 1; c joins b when a is complete.
-    assert ends(sharing(*jobs, gpus=1), "muri") == {"a": 4, "b": 5, "c": 8}
+    # b joins a at 1, and c joins b when a is complete, if groups are made anew in these slots.
+    assert ends(sharing(*jobs, gpus=1), "muri", round_slots=1) == {"a": 4, "b": 5, "c": 8}
+    # Otherwise groups are made at slot 0 and after 6 minutes.
+    assert ends(sharing(*jobs, gpus=1), "muri") == {"a": 4, "b": 8, "c": 12}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -30,14 +30,21 @@ from rarmodel.verifier import verify
 SHARING = [one.name for one in registry.parts("policies") if SHARED_GPUS.name in one.handles]
 
 
-def any_instance(random: Random, *, preemption: bool) -> Instance:
-    """An instance whose jobs share GPUs, with some of all other features that go with that."""
+def any_instance(random: Random, *, preemption: bool, changes: bool = False) -> Instance:
+    """An instance whose jobs share GPUs, with some of all other features that go with that.
+
+    With `changes` there are reservations, and perhaps capacities of resources that change.
+    """
     features = [name for name in PLAYED if name != RESERVATIONS.name and random.random() < 0.4]
+    if changes:
+        features.append(RESERVATIONS.name)
     found = random_sharing(
         random, features, jobs=random.randint(1, 6), servers=random.randint(1, 3)
     )
     tenants = tuple(one.model_copy(update={"guaranteed": None}) for one in found.tenants)
-    found = steady(found.model_copy(update={"tenants": tenants}))
+    found = found.model_copy(update={"tenants": tenants})
+    if not changes:
+        found = steady(found)
     if not preemption:
         return found
     restore = random.choice([0.0, 1.0, 2.5]) * found.time.slot_seconds
@@ -49,14 +56,15 @@ def any_instance(random: Random, *, preemption: bool) -> Instance:
 @given(
     seed=st.integers(0, 2**32),
     placement=st.sampled_from(registry.names("placements")),
-    preemption=st.booleans(),
+    kind=st.sampled_from([(False, False), (True, False), (True, True)]),
     rounds=st.sampled_from([None, 1, 3]),
 )
 def test_what_is_played_is_what_the_verifier_reads(
-    policy: str, seed: int, placement: str, rounds: int | None, *, preemption: bool
+    policy: str, seed: int, placement: str, rounds: int | None, kind: tuple[bool, bool]
 ) -> None:
     rule = registry.find("policies", policy)
-    instance = any_instance(Random(seed), preemption=preemption)
+    preemption, changes = kind
+    instance = any_instance(Random(seed), preemption=preemption, changes=changes)
     assert unsuitable(instance, rule) is None
     found = play(instance, rule, registry.find("placements", placement), round_slots=rounds, seed=1)
     assert (found.completion < NEVER).all() == (not found.causes)
@@ -172,15 +180,75 @@ def test_resources_count_parts_of_gpus() -> None:
     assert completions(on_one_gpu(*jobs, gpus=2, resources=power)) == {"a": 4, "b": 4, "c": 8}
 
 
-def test_what_goes_without_sharing_is_refused_in_a_line() -> None:
-    data = on_one_gpu(worker("a")).model_dump(mode="json", exclude_unset=True)
-    data["cluster"]["reservations"] = [{"server": "s0", "gpus": 1, "from": 5, "to": 6}]
+def reserved(*jobs: Data, gpus: int = 2, **when: int) -> Instance:
+    """Jobs on the GPUs of a server, of which one is away for a while."""
+    data: Any = on_one_gpu(*jobs, gpus=gpus).model_dump(mode="json", exclude_unset=True)
+    data["cluster"]["reservations"] = [{"server": "s0", "gpus": 1, **when}]
     data["preemption"] = {"restore_seconds": 0.0}
+    return parse_instance(data)
+
+
+def segments(instance: Instance, policy: str = "fifo-backfill") -> dict[str, list[Any]]:
+    """By job, the slots in which each segment begins, and its GPUs."""
+    found = rarmodel.simulate(instance, policy=policy)
+    assert found.verified
+    assert found.schedule is not None
+    return {
+        one.job: [(part.start, list(part.gpus["s0"])) for part in one.segments]
+        for one in found.schedule.assignments
+    }
+
+
+def test_all_jobs_of_the_gpu_that_began_last_give_way_to_a_reservation() -> None:
+    """Jobs a and b fill GPU 0, c and d come later to GPU 1, which is away in slots 3 and 4."""
+    quiet = {"sensitivity": 0, "iterations": 60}
+    jobs = (
+        *(worker("a", **quiet, slices=2), worker("b", **quiet, release=1)),
+        worker("c", **quiet, release=2),
+    )
+    found = segments(reserved(*jobs, **{"from": 3, "to": 5}))
+    assert found == {"a": [(0, [0])], "b": [(1, [1]), (5, [1])], "c": [(2, [1]), (5, [1])]}
+
+
+def test_a_job_that_never_gives_way_waits_for_gpus_that_stay() -> None:
+    """Job b takes 4 slots, and the GPU that a leaves to it is away from slot 3 on."""
+    jobs = (
+        worker("a", 100, slices=2, preemptible=False),
+        worker("b", preemptible=False, sensitivity=0),
+        worker("c", preemptible=False, sensitivity=0, iterations=30),
+    )
+    found = segments(reserved(*jobs, **{"from": 3, "to": 5}))
+    assert found == {"a": [(0, [0])], "b": [(5, [1])], "c": [(0, [1])]}
+
+
+def test_jobs_that_joined_a_running_one_leave_when_it_is_complete() -> None:
+    """Job a keeps its GPU beside the reservation of both; b joins it there, and later waits."""
+    running = {"gpus": {"s0": [0]}, "iterations_done": 20}
+    jobs = worker("a", running=running, sensitivity=0), worker("b", sensitivity=0)
+    data: Any = reserved(*jobs, gpus=1, **{"from": 0, "to": 6})
+    assert segments(data) == {"a": [(0, [0])], "b": [(0, [0]), (6, [0])]}
+    jobs[1]["preemptible"] = False
+    assert segments(reserved(*jobs, gpus=1, **{"from": 0, "to": 6}))["b"] == [(6, [0])]
+
+
+def test_a_capacity_that_falls_stops_the_jobs_that_began_last() -> None:
+    windows = [{"from": 0, "to": 2, "capacity": 2}, {"from": 2, "to": 4, "capacity": 1}]
+    power = [{"name": "power", "capacity": windows}]
+    jobs = [worker(name, resources={"power": 1}, sensitivity=0) for name in "ab"]
+    found = on_one_gpu(*jobs, resources=power, preemption={"restore_seconds": 0.0})
+    assert segments(found) == {"a": [(0, [0])], "b": [(0, [0]), (4, [0])]}
+    firm = [{**job, "preemptible": False} for job in jobs]
+    found = on_one_gpu(*firm, resources=power, preemption={"restore_seconds": 0.0})
+    assert segments(found) == {"a": [(0, [0])], "b": [(4, [0])]}
+
+
+def test_what_goes_without_sharing_is_refused_in_a_line() -> None:
+    tenants = [{"name": "t", "guaranteed": 1}]
     with pytest.raises(
         UsageError,
-        match=r"simulate does not handle cluster.reservations.* where jobs share GPUs \(jobs\[0\]",
+        match=r"simulate does not handle tenants\[0\].guaranteed where jobs share GPUs \(jobs\[0\]",
     ):
-        rarmodel.simulate(parse_instance(data), policy="fifo")
+        rarmodel.simulate(on_one_gpu(worker("a"), tenants=tenants), policy="fifo")
     with pytest.raises(UsageError, match=r"policy 'gavel-max-min' does not handle shared GPUs"):
         rarmodel.simulate(on_one_gpu(worker("a")), policy="gavel-max-min")
 

@@ -87,22 +87,18 @@ def test_unequal_parts_are_left_to_slurm_on_the_nodes_of_the_plan(types: Outputs
     assert "job 8" not in str(applied.left)
 
 
-def test_slices_and_shares_are_no_gpus(types: Outputs) -> None:
+def test_slices_and_shares_are_no_whole_gpus(types: Outputs) -> None:
     reading = read(types)
-    servers = {one.name: one.gpus for one in reading.instance.cluster.servers}
-    assert servers["node6"] == 2
-    assert "node8" not in servers
-    assert "node8" in str(reading.lines())
-    assert "parts of GPUs" in why(reading, "9")
-    assert "parts of GPUs" in why(reading, "10")
-    for name in ("2", "4"):
-        assert why(reading, name) == "running on parts of GPUs (slices, shards), left out"
+    servers = {one.name: (one.gpus, one.gpu_slices) for one in reading.instance.cluster.servers}
+    assert [servers[name] for name in ("node6", "node7", "node8")] == [(2, None), (4, 4), (1, 7)]
+    assert "node6: slices 1g.10gb:7 beside whole GPUs, left out" in reading.lines()
+    assert why(reading, "2") == "running on parts of GPUs (slices, shards), left out"
     for name, index in (("3", 0), ("5", 1)):
         running = job(reading, name).running
         assert running is not None
         assert running.gpus == {"node6": (index,)}
-    (shared,) = [one for one in reading.instance.cluster.reservations if one.server == "node7"]
-    assert shared.gpus == 1
+    shared = job(reading, "4")
+    assert (shared.slices, shared.running and shared.running.gpus) == (3, {"node7": (0,)})
 
 
 def test_slices_before_whole_gpus_do_not_move_them_out_of_the_node(types: Outputs) -> None:

@@ -273,3 +273,35 @@ def test_jobs_take_turns_with_a_licence() -> None:
         start, ready = moment(found[one.job]["StartTime"]), one.start.replace(microsecond=0)
         assert start is not None
         assert start >= ready
+
+
+def test_shards_start_as_planned_with_their_requests() -> None:
+    with FakeSlurm(2, gpus=2, shards=8) as cluster:
+        running = cluster.submit("--gres=shard:3", "--time=60", "--nodelist=node1", held=False)
+        cluster.wait(lambda: states(cluster)[running]["JobState"] == "RUNNING", 20, "runs")
+        asked = {
+            cluster.submit(*options, "--time=60", marked(3600)): slices
+            for options, slices in (
+                (["--gres=shard:1"], 1),
+                (["--nodes=2", "--gres=shard:2"], 2),
+                (["--gres=shard:2"], 2),
+                (["--gres=gpu:1"], None),
+            )
+        }
+        reading = slurm.read(run=cluster.run)
+        jobs = {job.name: job for job in reading.instance.jobs}
+        assert {server.gpu_slices for server in reading.instance.cluster.servers} == {4}
+        assert jobs[running].running is not None
+        assert {name: jobs[name].slices for name in asked} == asked
+        made = slurm.plan(reading, iterations=50, threads=1)
+        assert {one.start for one in made.jobs} == {0}
+        applied = slurm.apply(made.schedule, carry_out=True, run=cluster.run)
+        assert not applied.differences
+        cluster.wait(
+            lambda: {states(cluster)[job]["JobState"] for job in asked} == {"RUNNING"}, 30, "starts"
+        )
+        now = {job.name: job for job in slurm.read(run=cluster.run).instance.jobs}
+        assert {name: now[name].slices for name in asked} == asked
+        planned = {one.job: {*one.gpus} for one in made.jobs}
+        found = {name: one.running for name, one in now.items() if name in asked}
+        assert {name: {*one.gpus} for name, one in found.items() if one} == planned

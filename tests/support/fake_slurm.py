@@ -73,12 +73,13 @@ class FakeSlurm:
         extra: str = "",
         switches: Sequence[str] | None = None,
         *,
+        shards: int = 0,
         accounting: bool = False,
     ) -> None:
         # Names of sockets below it must be short, so it is not pytest's folder.
         self.folder = Path(tempfile.mkdtemp(prefix="fs", dir="/tmp"))
         self.nodes, self.gpus, self.cpus, self.extra = nodes, gpus, cpus, extra
-        self.switches, self.accounting = switches, accounting
+        self.switches, self.accounting, self.shards = switches, accounting, shards
         self.daemons: list[subprocess.Popen[bytes]] = []
         self.environment = {
             **os.environ,
@@ -247,7 +248,7 @@ PidFile={self.folder}/run/slurmdbd.pid
             (folder / name).mkdir()
         for i in range(self.gpus):
             (folder / "dev" / f"nvidia{i}").symlink_to("/dev/null")
-        last = self.nodes
+        last, shards = self.nodes, f",shard:h100:{self.shards}" if self.shards else ""
         (folder / "slurm.conf").write_text(
             f"""\
 ClusterName=lab
@@ -280,15 +281,16 @@ SchedulerParameters={SCHEDULER}
 MaxJobCount=20000
 KillWait=1
 JobRequeue=0
-GresTypes=gpu
+GresTypes=gpu{",shard" if shards else ""}
 NodeName=node[1-{last}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{port + 1}-{port + last}] \\
-CPUs={self.cpus} RealMemory=100000 Gres=gpu:h100:{self.gpus} State=UNKNOWN
+CPUs={self.cpus} RealMemory=100000 Gres=gpu:h100:{self.gpus}{shards} State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 {self.extra}
 """
         )
         devices = f"{folder}/dev/nvidia[0-{self.gpus - 1}]"
-        (folder / "gres.conf").write_text(f"Name=gpu Type=h100 File={devices}\n")
+        shared = f"Name=shard Count={self.shards}\n" if self.shards else ""
+        (folder / "gres.conf").write_text(f"Name=gpu Type=h100 File={devices}\n{shared}")
         leaves = [(a, min(a + 3, last)) for a in range(1, last + 1, 4)]
         switches = [f"SwitchName=leaf{k} Nodes=node[{a}-{b}]" for k, (a, b) in enumerate(leaves, 1)]
         switches.append(f"SwitchName=spine Switches=leaf[1-{len(leaves)}]")

@@ -317,6 +317,36 @@ def resources_of(found: Imported) -> dict[str, object]:
     return {one.name: one.capacity for one in found.instance.resources}
 
 
+SHARDS = """\
+JobID|Partition|State|Submit|Start|ElapsedRaw|AllocTRES
+1|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|cpu=1,node=1,gres/shard=1
+2|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|cpu=2,node=2,gres/shard=6
+3|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|node=1,gres/shard=2,gres/shard:a100=2
+4|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|node=1,gres/shard=5
+5|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|node=2,gres/shard=3
+6|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|gres/shard=1
+7|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|node=1,gres/shard=1,gres/mps=10
+8|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|node=1,gres/gpu=1,gres/shard=1
+9|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|node=1,gres/gpu=2
+10+1|p|COMPLETED|2024-05-01T10:00:00|2024-05-01T10:00:00|3600|node=1,gres/shard=1
+"""
+
+
+def test_shards_are_slices_of_nodes_that_have_them(tmp_path: Path) -> None:
+    shards = "NodeName=s[1-2] Gres=gpu:2,shard:8\nNodeName=u Gres=gpu:2,shard:7"
+    found = licensed(tmp_path, SHARDS, shards)
+    jobs = {job.name: (job.gpus, job.slices, job.servers) for job in found.instance.jobs}
+    servers = ("s1", "s2")
+    assert jobs == {
+        "1": (1, 1, servers), "2": (2, 3, servers), "3": (1, 2, servers), "9": (2, None, None)
+    }  # fmt: skip
+    assert {job.sensitivity for job in found.instance.jobs if job.slices} == {0}
+    assert reasons(found.account.left_out) == {"a part of a GPU": 6}
+    # A quarter, twice three quarters, a half, and two GPUs for an hour.
+    assert found.account.gpu_hours_recorded == found.account.gpu_hours == 4.25
+    assert reasons(licensed(tmp_path, SHARDS).account.left_out) == {"a part of a GPU": 9}
+
+
 def test_licences_of_a_trace_are_as_many_as_jobs_held_at_once(tmp_path: Path) -> None:
     found = licensed(tmp_path, LICENSED)
     # Jobs 1, 2 and 4, which has no GPUs, hold 2 + 1 + 1; job 3 begins as job 1 ends.

@@ -56,6 +56,7 @@ def test_constants_of_contention_can_be_changed() -> None:
         ({"gpus_per_server": 1, "slurm_conf": "x"}, "one source of servers is needed"),
         ({"servers": 1}, "give both servers and gpus per server"),
         ({"servers": 0, "gpus_per_server": 1}, "0 servers of 1 GPUs: at least 1"),
+        ({"servers": 1, "gpus_per_server": 1, "gpu_slices": 65}, "gpu_slices: 65"),
         ({"servers": 9**9, "gpus_per_server": 1}, "at most 10000000 GPUs in all"),
         ({"servers": 1, "gpus_per_server": 1, "slurm_topology": "x"}, "needs a slurm.conf"),
         (

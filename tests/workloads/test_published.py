@@ -11,7 +11,7 @@ import pytest
 from traces import FIXTURES, imported, jobs_of, reasons, rows, seconds_of
 
 import rarmodel
-from rarmodel.errors import InputError
+from rarmodel.errors import InputError, UsageError
 from rarmodel.workloads import Account
 
 PAI = FIXTURES / "pai_task_table.csv"
@@ -92,6 +92,62 @@ def test_openb_has_parts_of_gpus_types_and_waits() -> None:
     assert found.account.gpu_hours_left_out == pytest.approx(0.46 * parts / 3600)
     assert seconds_of(found.instance)["openb-pod-0001"] == 12780  # 12,802 s in minutes
     assert jobs_of(found.instance)["openb-pod-0001"].release == 0
+
+
+@pytest.mark.parametrize(("gpu_slices", "slices"), [(2, 1), (8, 4), (10, 5), (50, 23), (64, 30)])
+def test_openb_parts_become_slices_that_are_never_less(gpu_slices: int, slices: int) -> None:
+    found = imported(OPENB, gpu_slices=gpu_slices)
+    assert found.account.left_out == ()
+    jobs = jobs_of(found.instance)
+    assert (jobs["openb-pod-0000"].size, jobs["openb-pod-0002"].size) == (8, 1)
+    assert jobs["openb-pod-0002"].slices == slices
+    assert {job.slices for job in jobs.values()} == {slices, None}
+    assert {job.sensitivity for job in jobs.values() if job.slices} == {0}
+    assert slices - 1 < 0.46 * gpu_slices <= slices
+    # The hours of the file are those of its fractions, and those of the instance of its slices.
+    held = sum(
+        jobs[name].size * (jobs[name].slices or gpu_slices) / gpu_slices * seconds
+        for name, seconds in seconds_of(found.instance).items()
+    )
+    assert found.account.gpu_hours == pytest.approx(held / 3600)
+    assert hours_of_file(found.account) == pytest.approx(hours_of_file(imported(OPENB).account))
+
+
+def test_pai_instances_on_quarters_are_workers_with_slices(tmp_path: Path) -> None:
+    lines = ["a,worker,4,Failed,0,60,600,29,25.0,T4", "b,worker,1,Failed,0,60,600,29,150.0,T4"]
+    text = rows(*lines, "c,worker,40,Failed,0,60,600,29,25.0,T4", header=PAI_HEADER)
+    found = imported(tmp_path / "t.csv", text, gpu_slices=8)
+    assert [(job.size, job.slices) for job in found.instance.jobs] == [(4, 2)]
+    assert reasons(found.account.left_out) == {
+        "a part of a GPU": 1,  # Nobody says of which GPU the half is.
+        "more GPUs than the cluster's 32": 1,  # No two workers share one.
+    }
+
+
+def test_parts_are_left_out_where_servers_divide_their_gpus_differently(tmp_path: Path) -> None:
+    servers = [{"name": "a", "gpus": 8, "gpu_slices": 2}, {"name": "b", "gpus": 8}]
+    cluster = {
+        "servers": servers,
+        "network": {"kind": "star", "gbps": 25.0},
+        "intra_server_gbps": 100.0,
+        "reduction_gbps": 100.0,
+    }
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(cluster))
+    assert reasons(rarmodel.import_trace(OPENB, cluster=path).account.left_out) == {
+        "a part of a GPU": 6
+    }
+    with pytest.raises(UsageError, match="gpu slices: the cluster says itself"):
+        rarmodel.import_trace(OPENB, cluster=path, gpu_slices=8)
+    cluster["servers"] = [{"name": "a", "gpus": 8, "gpu_slices": 2}]
+    path.write_text(json.dumps(cluster))
+    assert rarmodel.import_trace(OPENB, cluster=path).account.left_out == ()
+
+
+def test_whole_gpus_are_imported_alike_beside_slices() -> None:
+    known = jobs_of(imported(OPENB, arrivals="zero").instance)
+    found = jobs_of(imported(OPENB, arrivals="zero", gpu_slices=8).instance)
+    assert {name: found[name] for name in known} == known
 
 
 def test_openb_pods_without_start_never_ran_and_running_ones_did(tmp_path: Path) -> None:

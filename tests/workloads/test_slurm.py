@@ -289,6 +289,7 @@ def test_slices_of_gpus_are_no_gpus_of_a_node(tmp_path: Path) -> None:
     cluster = slurm_cluster(str(path), None, Rates())
     found = [(server.name, server.gpus, server.gpu_type) for server in cluster.servers]
     assert found == [("a", 4, "a100"), ("c", 8, None)]
+    assert [server.gpu_slices for server in cluster.servers] == [None, 4]
 
 
 @pytest.mark.parametrize(

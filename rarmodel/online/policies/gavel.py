@@ -175,7 +175,8 @@ def _isolated(state: State, known: Known) -> Floats:
         state.number.tolist(), state.iterations.tolist(), pace.tolist(), strict=True
     ):
         slots, had, then = before.get(k, (0.0, left, now))
-        alone[k] = (slots + (had - left) / then, left, now)
+        # Work that was lost meanwhile may have been done at a greater pace.
+        alone[k] = (max(0.0, slots + (had - left) / then), left, now)
     state.memory["alone"] = alone
     return np.array([slots + left / now for slots, left, now in alone.values()])
 

@@ -131,19 +131,31 @@ def _shares(state: State, known: Known, pack: Pack) -> Shares:
 
 def _pairs(state: State, known: Known) -> Iterator[tuple[int, int, Floats]]:
     """Pairs of positions that together have more than one of them alone on some type of GPU."""
-    beside = state.speeds_beside
-    sizes = state.gpus.tolist()
+    numbers, sizes, before = state.number.tolist(), state.gpus.tolist(), state.memory
+    there = state.capacity.tobytes()
+    if before.get("there") != there:  # A type of which all GPUs are reserved is none.
+        before |= {"there": there, "pairs": {}}
+    pairs: dict[tuple[int, int, int], Floats | None] = before["pairs"]
     for first in range(len(state)):
         for second in range(first + 1, len(state)):
             if sizes[first] != sizes[second]:
                 continue
-            both = (first, second), (second, first)
-            found = [[beside(*one)[kind] for kind in known.kinds] for one in both]
-            speed = np.array(found, np.float64)
-            alone = np.maximum(known.speed[[first, second]], 1.0)
-            pays = ((speed / alone).sum(axis=0) > 1.0) & (speed > 0).all(axis=0)
-            if pays.any():
-                yield first, second, np.where(pays, speed, 0.0)
+            key = numbers[first], numbers[second], sizes[first]
+            if key not in pairs:
+                pairs[key] = _speeds_of_pair(state, known, first, second)
+            speed = pairs[key]
+            if speed is not None:
+                yield first, second, speed
+
+
+def _speeds_of_pair(state: State, known: Known, first: int, second: int) -> Floats | None:
+    """(2, types) Iterations per slot of both, where that pays; None if it pays nowhere."""
+    both = (first, second), (second, first)
+    found = [[state.speeds_beside(*one)[kind] for kind in known.kinds] for one in both]
+    speed = np.array(found, np.float64)
+    alone = np.maximum(known.speed[[first, second]], 1.0)
+    pays = ((speed / alone).sum(axis=0) > 1.0) & (speed > 0).all(axis=0)
+    return np.where(pays, speed, 0.0) if pays.any() else None
 
 
 def _round(state: State, known: Known, shares: Shares) -> Decision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -13,7 +13,7 @@ from rarmodel.model.features import ALL
 
 from ..policy import Decision, Policy, ranked
 from ..state import DURATIONS, State
-from .gavel import Free, Known, known_of
+from .gavel import ROUND_SECONDS, Free, Known, known_of
 
 Floats = npt.NDArray[np.float64]
 Group = tuple[int, ...]
@@ -38,9 +38,12 @@ def make_muri(name: str = "muri", *, most: int = MOST) -> Policy:
     this is the sum of the parts of their speeds that jobs keep beside each other, which section 15
     has without resources. Jobs that keep 1 or less in sum do no more than by taking turns, and are
     no group; nor does Muri keep such a one. Of types of GPU each group gets the one of greatest
-    weight that has room. A decision is made at each event, as in Muri's simulator. Jobs that
-    must go on keep their places: groups of them stay as they are, and others may join one that is
-    alone on its GPUs.
+    weight that has room. Jobs that must go on keep their places: groups of them stay as they are,
+    and others may join one that is alone on its GPUs.
+
+    Groups are made anew every 6 minutes, as on Muri's cluster, if jobs have come or gone; Muri's
+    simulator makes them at each event. In between, who gets GPUs is decided at each event: complete
+    jobs have left their groups, and new ones are alone. Other rounds make groups as often as that.
 
     Parameters
     ----------
@@ -55,6 +58,7 @@ def make_muri(name: str = "muri", *, most: int = MOST) -> Policy:
         "Muri: least remaining time times GPUs first; jobs share GPUs by matching, up to four",
         DURATIONS,
         interrupts=True,
+        round_seconds=ROUND_SECONDS,
         handles=ALL,
         packs=True,
     )
@@ -68,10 +72,17 @@ def _decide(most: int, state: State) -> Decision:
     ranks = ranked(~bound, state.remaining * state.gpus).tolist()
     order = [j for j in ranks if j not in held]
     matching = _Matching(state, known, bound, most)
-    there = known.there.sum() - sum(known.gpus[group[0]] for group in fixed)
-    chosen = _chosen(known, _free(state, known, fixed), order, most)
     place = {j: at for at, j in enumerate(order)}
-    groups = [sorted(one, key=place.__getitem__) for one in matching.merged(chosen, float(there))]
+    there = state.number.tobytes(), state.capacity.tobytes()
+    if (state.is_round and state.memory.get("there") != there) or "there" not in state.memory:
+        gpus = known.there.sum() - sum(known.gpus[group[0]] for group in fixed)
+        chosen = _chosen(known, _free(state, known, fixed), order, most)
+        groups = matching.merged(chosen, float(gpus))
+        numbers = [tuple(state.number[[*one]].tolist()) for one in groups]
+        state.memory.update(there=there, groups=numbers)
+    else:
+        groups = _before(state, place)
+    groups = [tuple(sorted(one, key=place.__getitem__)) for one in groups]
     free = _free(state, known, fixed)
     types: dict[int, int] = {}
     together = []
@@ -90,6 +101,14 @@ def _decide(most: int, state: State) -> Decision:
         types={j: kind for j, r in types.items() if (kind := known.kinds[r]) is not None},
         together=[*fixed, *together],
     )
+
+
+def _before(state: State, place: Mapping[int, int]) -> list[Group]:
+    """The groups that were made last, of the jobs that are there still; the others are alone."""
+    at = {number: j for j, number in enumerate(state.number.tolist()) if j in place}
+    groups = [tuple(at[k] for k in group if k in at) for group in state.memory["groups"]]
+    grouped = {j for group in groups for j in group}
+    return [*filter(None, groups), *((j,) for j in place if j not in grouped)]
 
 
 def _fixed(state: State, bound: npt.NDArray[np.bool_]) -> list[Group]:

@@ -34,6 +34,7 @@ from rarmodel.model import (
     used,
     windows,
 )
+from rarmodel.model.held_parts import held_parts
 from rarmodel.model.interruptions import interrupts, may_stop
 from rarmodel.model.lone import allowed_servers, groups_of, within_gbps
 from rarmodel.model.objectives import Objective, Shape, Term, Value, exact, objective
@@ -42,6 +43,7 @@ from rarmodel.model.usage_limits import Use, usage_limits
 from rarmodel.schema import Instance, Job
 from rarmodel.schema import certificate as form
 
+SHARED_GPUS = "shared GPUs"
 KNOWN = frozenset(
     (
         "objectives other than the makespan",
@@ -49,6 +51,7 @@ KNOWN = frozenset(
         *("server lists", "spreads", "levels", "ring sizes", "GPU types", "running jobs"),
         *("rates within servers", "reservations", "quotas", "resources", "contention by duty"),
         *("network pressures", "latency", "overlap", "network cards", "GPU memory", "preemption"),
+        SHARED_GPUS,
     )
 )
 """Features of instances that this file knows. Some of them only rule out schedules."""
@@ -165,6 +168,7 @@ def _require(case: _Case, argument: form.Argument) -> None:
         raise _NotCheckedError(f"ask a solver to refute {argument.model}")
     if not isinstance(argument, form.EachJob | form.GpuPrices | form.OneMachine | form.LastJob):
         _of_makespan(case, argument.length + 1)
+        _holds_without(case, SHARED_GPUS)
     known = {job.name for job in case.instance.jobs}
     of = getattr(argument, "of", None)
     places = [(name, argument) for name in ("least", "jobs", "prices", "taken")]
@@ -289,10 +293,12 @@ def _area(
 class _Shared(NamedTuple):
     """What jobs share: GPUs, or something else.
 
+    Where a GPU may be in several jobs, GPUs are counted in parts of one.
+
     Attributes
     ----------
     uses
-        By job, what it uses by its ring size, if it uses something; None for GPUs.
+        By job, what it uses by its ring size, if it uses something; None for whole GPUs.
     starts
         Slots from which on there is another capacity, ascending from 0.
     capacities
@@ -319,7 +325,12 @@ class _Shared(NamedTuple):
 def _shared(instance: Instance, of: form.Shared | None) -> _Shared:
     """What an argument says that jobs share; all GPUs, if it does not say."""
     if of is None:
-        return _Shared(None, (0,), (instance.cluster.total_gpus,))
+        parts, least, _ = held_parts(instance)
+        gpus = (parts * instance.cluster.total_gpus,)
+        if SHARED_GPUS not in used(instance):
+            return _Shared(None, (0,), gpus)
+        # A worker holds at least the least part that it can hold, wherever it is.
+        return _Shared({j: Use(0, one) for j, one in enumerate(least)}, (0,), gpus)
     if isinstance(of, form.ExclusiveJobs):
         index = {job.name: j for j, job in enumerate(instance.jobs)}
         some = [index[name] for name in of.jobs]
@@ -345,7 +356,8 @@ def _require_exclusive(instance: Instance, some: Sequence[int]) -> None:
     that both run at slot 0 do so at once.
     """
     jobs = instance.jobs
-    needs = [({j: min(jobs[j].sizes) for j in some}, instance.cluster.total_gpus)]
+    parts, held, _ = held_parts(instance)
+    needs = [({j: min(jobs[j].sizes) * held[j] for j in some}, parts * instance.cluster.total_gpus)]
     for limit in usage_limits(instance):
         if limit.most is not None:
             users = [j for j in some if j in limit.uses]
@@ -420,15 +432,22 @@ def _least_prices(case: _Case, ways: list[list[_Way]]) -> Iterator[Value]:
     """
     instance, prices = case.instance, case.objective.prices_of(case.instance)
     index = {server.name: s for s, server in enumerate(instance.cluster.servers)}
-    cheap = sorted(range(len(prices)), key=lambda s: prices[s])
+    servers = instance.cluster.servers
 
     @cache
-    def a_slot(size: int, allowed: frozenset[int]) -> Fraction:
+    def of_worker(slices: int | None) -> list[Fraction]:
+        """(servers) What a worker pays in a slot: the part of a GPU that it takes."""
+        there = map(instance.cluster.slices_of, servers)
+        parts = (Fraction(slices, n) if slices else Fraction(1) for n in there)
+        return [Fraction(price) * part for price, part in zip(prices, parts, strict=True)]
+
+    @cache
+    def a_slot(size: int, allowed: frozenset[int], slices: int | None) -> Fraction:
+        paid = of_worker(slices)
         each = (
-            prices[s]
-            for s in cheap
-            if s in allowed
-            for _ in range(min(size, instance.cluster.servers[s].gpus))
+            paid[s]
+            for s in sorted(allowed, key=paid.__getitem__)
+            for _ in range(min(size, servers[s].gpus))
         )
         return sum((price for price, _ in zip(each, range(size), strict=False)), Fraction(0))
 
@@ -439,10 +458,11 @@ def _least_prices(case: _Case, ways: list[list[_Way]]) -> Iterator[Value]:
             speed = one.pace.speed(one.servers, one.gbps)
             if not speed:
                 continue
-            each = a_slot(one.pace.size, one.allowed)
+            each = a_slot(one.pace.size, one.allowed, job.slices)
             if job.running is not None and i == 0:  # The GPUs that it has.
                 held = job.running.gpus.items()
-                each = sum((len(gpus) * prices[index[s]] for s, gpus in held), Fraction(0))
+                paid = of_worker(job.slices)
+                each = sum((len(gpus) * paid[index[s]] for s, gpus in held), Fraction(0))
             slots = Fraction(job.iterations_left, speed)
             costs.append(each * (slots if mixes else ceil(slots)))
         yield min(costs, default=Fraction(0))
@@ -465,8 +485,9 @@ def _least_links(case: _Case) -> Iterator[Value | float]:
         return least
 
     joined = cache(lambda *ring: _joined(tree, weights, *ring))
+    parts, least_held, _ = held_parts(instance)
     every = zip(instance.jobs, lone_options(instance), allowed_servers(instance), strict=True)
-    for job, options, allowed in every:
+    for (job, options, allowed), worker in zip(every, least_held, strict=True):
         found: list[Value | float] = []
         if job.running is not None:
             held = {index[name]: len(gpus) for name, gpus in job.running.gpus.items()}
@@ -474,7 +495,7 @@ def _least_links(case: _Case) -> Iterator[Value | float]:
         if job.running is None or may_stop(instance, job):
             for one in options:
                 size, most = one.pace.size, min(one.pace.size, len(allowed))
-                if size > quota(job.tenant):
+                if size * worker > parts * quota(job.tenant):
                     continue
                 if one.servers == 1:
                     found += [0] if one.pace.speed(1, one.gbps) else []
@@ -639,6 +660,8 @@ class _Payments:
             [window.start for window in windows(instance, horizon_of(instance))],
         )
         rounded = argument.rounded
+        if rounded is not None and SHARED_GPUS in used(instance):
+            raise _WrongError("argument.rounded", "jobs that share GPUs are not rounded")
         self._lanes = rounded is not None and rounded.what == "slots"
         self._whole = 0 if rounded is None else instance.cluster.total_gpus
         if rounded is not None:
@@ -654,7 +677,8 @@ class _Payments:
 
     def _use(self, j: int, size: int) -> int:
         """What a ring of so many GPUs of a job counts as."""
-        return self._count(size) if self._of_gpus else self._shared.use(j, size)
+        use = self._shared.use(j, size)
+        return self._count(use) if self._of_gpus else use
 
     def _count(self, number: int) -> int:
         """What a number counts as, where numbers are rounded."""
@@ -669,10 +693,10 @@ class _Payments:
         if self._whole and not self._lanes:
             return self._whole * int(self._paid[0][-1])
         instance = self._instance
-        kept: Counter[str] = Counter()
+        held: dict[str, set[int]] = {}
         for job in instance.jobs:
             for name, gpus in (job.running.gpus if job.running else {}).items():
-                kept[name] += len(gpus)
+                held.setdefault(name, set()).update(gpus)
         away: dict[str, list[tuple[int, int]]] = {}
         for one in instance.cluster.reservations:
             ends = [] if one.end is None else [(one.end, -one.gpus)]
@@ -683,10 +707,10 @@ class _Payments:
             moments = sorted({*self._edges, *(slot for slot, _ in changes)})
             for begin, end in pairwise(moments):
                 gone = sum(gpus for slot, gpus in changes if slot <= begin)
-                left = max(server.gpus - gone, kept[server.name])
+                left = max(server.gpus - gone, len(held.get(server.name, ())))
                 paid = self._until(kind, np.array([begin, end], object))
                 total += left * int(paid[1] - paid[0])
-        return total
+        return total * held_parts(instance).of_gpu
 
     def _room_of_limit(self) -> int:
         """What all that there is of a limit costs."""

@@ -141,7 +141,7 @@ def of_area(instance: Instance, objective: Objective, value: Value) -> EachJob |
     """The jobs that need their area from some slot on; or the longest job."""
     if (alone := of_jobs_alone(instance, objective, value)) is not None:
         return alone
-    speed = instance.cluster.total_gpus
+    speed = all_gpus(instance).speed
     return of_late_area(instance, works(instance), value, lambda begin, end: speed * (end - begin))
 
 

@@ -13,7 +13,6 @@ from rarmodel.counting import counted, nouns
 from rarmodel.errors import VerificationError, listed
 from rarmodel.model import horizon_of, never_complete, too_short
 from rarmodel.model.caching import once_per_instance
-from rarmodel.model.gpu_sharing import shares_gpus
 from rarmodel.model.objectives import MAKESPAN, Objective, Value, objectives_of
 from rarmodel.model.services import why_unanswerable
 from rarmodel.schema import Instance
@@ -343,11 +342,8 @@ def _of_last_job(instance: Instance, objective: Objective, value: Value) -> Argu
 def certified(instance: Instance, objective: Objective, bound: ValueBound) -> Argument | None:
     """What proves a bound, in numbers that another program can check; None if nothing does.
 
-    The bound of this name is asked first, then the others that prove as much. The checker does not
-    know GPUs that jobs share.
+    The bound of this name is asked first, then the others that prove as much.
     """
-    if shares_gpus(instance):
-        return None
     if bound.name == EARLIEST and not objective.of_completions:
         return of_each_job(instance, {})
     known = [one for one in bounds() if one.certify and _supports(one, instance, objective)]

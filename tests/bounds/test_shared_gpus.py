@@ -6,46 +6,22 @@ from random import Random
 from typing import Any
 
 import pytest
+from certificate_lies import greatest_proven, lies
 from depth import first
 from documents import instance_data, job_data
-from sharing_enumeration import every_set_of_gpus, every_shared_report
+from sharing_enumeration import every_shared_report, least_values, tiny
 from sharing_instances import random_sharing
 from wide_instances import FEATURES, OBJECTIVES
 
-from rarmodel.bounds import bounds, certified, impossible, objective_bounds
+from rarmodel.bounds import ValueBound, bounds, certified, impossible, objective_bounds
+from rarmodel.bounds.arguments import in_file
 from rarmodel.checker import check, digest
 from rarmodel.files import parse_instance
 from rarmodel.model import horizon_of, job_extremes
 from rarmodel.model.features import PREEMPTION, SHARED_GPUS
 from rarmodel.model.objectives import Value, objective
 from rarmodel.schema import Instance
-from rarmodel.schema.certificate import BoundClaim, Certificate, EachJob
-
-MOST = 1_500
-"""Schedules of an instance that are looked at."""
-
-
-def tiny(random: Random, features: list[str]) -> Instance:
-    """An instance with so few schedules that all of them are looked at."""
-    while True:
-        found = random_sharing(
-            random, features, jobs=random.randint(2, 3), servers=random.randint(1, 2), most_slots=2
-        )
-        sets = sum(1 for _, _ in zip(range(MOST), every_set_of_gpus(found), strict=False))
-        if sets * 3 ** len(found.jobs) <= MOST:
-            return found
-
-
-def least_values(instance: Instance) -> dict[str, Value]:
-    """The least value of every objective over schedules in which jobs start early."""
-    best: dict[str, Value] = {}
-    every = instance.model_copy(update={"objective": OBJECTIVES})
-    first_slot = max(0, min(job.release for job in instance.jobs))
-    for _, report in every_shared_report(every, first_slot + 3):
-        assert report.objective is not None
-        for name, value in report.objective.items():
-            best[name] = min(value, best.get(name, value))
-    return best
+from rarmodel.schema.certificate import Argument, BoundClaim, Certificate, GpuPrices, LanePrices
 
 
 @pytest.mark.parametrize("seed", first(14, range(200)))
@@ -127,16 +103,72 @@ def test_what_counts_whole_gpus_says_nothing() -> None:
     assert {"area", "longest job", "cheapest placements", "fewest links"}.isdisjoint(of_whole)
 
 
-def test_no_certificate_is_made_or_checked() -> None:
-    instance = instance_of(job_data("a", slices=1), gpu_slices=2)
-    aim = objective("makespan")
-    for bound in objective_bounds(instance, aim):
-        assert certified(instance, aim, bound) is None
-    alone = EachJob(kind="each-job", least={"a": 1})
-    claim = BoundClaim(objective="makespan", value=1, bound="each job alone", argument=alone)
+@pytest.mark.parametrize("seed", first(10, range(200)))
+def test_certificates_pass(seed: int) -> None:
+    random = Random(seed)
+    instance = random_sharing(random, random.sample(FEATURES, random.randint(0, 5)), jobs=5)
+    for name in OBJECTIVES:
+        for bound in objective_bounds(instance, objective(name)):
+            argument = certified(instance, objective(name), bound)
+            if argument is None:
+                assert bound.name in {"best companions", "makespan"}
+            else:
+                assert proven(instance, name, bound.value, argument) == "proven"
+
+
+def proven(instance: Instance, name: str, value: Value, argument: Argument) -> str:
+    """What the checker says of an argument."""
+    claim = BoundClaim(objective=name, value=in_file(value), bound="a bound", argument=argument)
     written = Certificate(
-        schema_version=1, instance="example", instance_sha256=digest(instance), claims=(claim,)
+        schema_version=1,
+        instance=instance.name,
+        instance_sha256=digest(instance),
+        claims=(claim,),
     )
     (finding,) = check(instance, written).findings
-    assert finding.outcome == "not checked"
-    assert finding.message.endswith("the checker does not know shared GPUs")
+    return finding.outcome
+
+
+def test_area_in_slices_is_certified() -> None:
+    jobs = [job_data(f"j{i}", iterations=40, slices=1) for i in range(10)]
+    instance = instance_of(*jobs, gpu_slices=4)
+    aim = objective("makespan")
+    argument = certified(instance, aim, ValueBound(10, "area"))
+    assert isinstance(argument, GpuPrices)
+    assert (sum(argument.least.values()), argument.room) == (40, 36)  # Quarters of a GPU.
+    assert proven(instance, "makespan", 10, argument) == "proven"
+    assert proven(instance, "makespan", 11, argument) == "wrong"
+    # What `best companions` proves above that is a search, as far as the checker is concerned.
+    assert certified(instance, aim, ValueBound(40, "best companions")) is None
+
+
+@pytest.mark.parametrize("seed", first(8, range(120)))
+def test_no_lie_is_above_the_best_schedule(seed: int) -> None:
+    random = Random(seed)
+    features = random.sample(FEATURES, random.choice([0, 1, 2]))
+    instance = tiny(random, [PREEMPTION.name, *features] if seed % 4 == 0 else features)
+    best = least_values(instance)
+    for name, argument in lies(random, instance):
+        value = greatest_proven(instance, name, argument)
+        assert value is None or not best or value <= best[name], (name, value, argument)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_lie_counts_more_of_a_gpu_than_jobs_hold(seed: int) -> None:
+    # All fit the GPU at once, and nobody suffers: counted as whole GPUs they would take turns.
+    jobs = [job_data(f"j{i}", iterations=20, slices=1, sensitivity=0, due=2) for i in range(4)]
+    instance = instance_of(*jobs, gpu_slices=4)
+    best = least_values(instance)
+    assert (best["makespan"], best["total-completion"], best["late-jobs"]) == (2, 8, 0)
+    told = 0
+    for name, argument in lies(Random(seed), instance):
+        value = greatest_proven(instance, name, argument)
+        told += value is not None
+        assert value is None or value <= best[name], (name, value, argument)
+    assert told > 5
+
+
+def test_arguments_that_count_whole_gpus_are_refused() -> None:
+    instance = instance_of(job_data("a", slices=1), gpu_slices=2)
+    argument = LanePrices(kind="lane-prices", length=3, prices={"a": 1}, dearest=())
+    assert proven(instance, "makespan", 4, argument) == "wrong"

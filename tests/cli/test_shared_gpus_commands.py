@@ -106,7 +106,8 @@ def test_describe_tells_slices_and_memory(invoke: Invoke) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_a_certificate_is_refused(invoke: Invoke) -> None:
-    outcome = invoke("solve", "I", "--method", "fifo-backfill", "--certificate", "c.json")
-    assert outcome.code == 2
-    assert len(outcome.lines) == 1
+def test_a_certificate_is_written_and_checked(invoke: Invoke) -> None:
+    invoke("solve", "I", "--method", "fifo-backfill", "--certificate", "c.json")
+    outcome = invoke("check", "I", "c.json")
+    assert outcome.code == 0
+    assert all(line.startswith("proven: ") for line in outcome.out.splitlines())

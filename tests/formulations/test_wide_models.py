@@ -422,12 +422,12 @@ without_contention = pytest.mark.parametrize("without", [calm, spread_costs])
 
 
 @without_contention
-@pytest.mark.parametrize("seed", first(2, range(3)))
+@pytest.mark.parametrize("seed", first(2, [1, 2, 0]))
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_smaller_model_without_contention(
     objective: str, seed: int, without: Callable[[Instance], Instance]
 ) -> None:
-    features = (WITHOUT_PLACES, FEATURES, ())[seed]
+    features = ((), FEATURES, WITHOUT_PLACES)[seed]
     instance = without(drawn(seed, features, [objective]))
     check(instance, best_of(STRONG, instance))
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from random import Random
 
-from wide_instances import placements_of_job
+from sharing_instances import random_sharing
+from wide_instances import OBJECTIVES, placements_of_job
 
 from rarmodel.model import horizon_of
 from rarmodel.model.objectives import Value
@@ -99,4 +101,31 @@ def shared_optimum(instance: Instance, latest: int | None = None) -> tuple[Value
         assert report.objective is not None
         values = tuple(report.objective[name] for name in instance.objectives)
         best = values if best is None or values < best else best
+    return best
+
+
+MOST = 1_500
+"""Schedules of an instance that are looked at."""
+
+
+def tiny(random: Random, features: list[str]) -> Instance:
+    """An instance with so few schedules that all of them are looked at."""
+    while True:
+        found = random_sharing(
+            random, features, jobs=random.randint(2, 3), servers=random.randint(1, 2), most_slots=2
+        )
+        sets = sum(1 for _, _ in zip(range(MOST), every_set_of_gpus(found), strict=False))
+        if sets * 3 ** len(found.jobs) <= MOST:
+            return found
+
+
+def least_values(instance: Instance) -> dict[str, Value]:
+    """The least value of every objective over schedules in which jobs start early."""
+    best: dict[str, Value] = {}
+    every = instance.model_copy(update={"objective": OBJECTIVES})
+    first_slot = max(0, min(job.release for job in instance.jobs))
+    for _, report in every_shared_report(every, first_slot + 3):
+        assert report.objective is not None
+        for name, value in report.objective.items():
+            best[name] = min(value, best.get(name, value))
     return best

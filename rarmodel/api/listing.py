@@ -128,7 +128,9 @@ def _bounds() -> list[dict[str, Any]]:
     from rarmodel.bounds import bounds, objective_bounds  # noqa: PLC0415 - few need it
 
     proven = {
-        one.name: {bound.name for bound in objective_bounds(_sample(one.name), one)}
+        one.name: {
+            bound.name for sample in _samples(one.name) for bound in objective_bounds(sample, one)
+        }
         for one in registry.parts("objectives")
     }
     return [
@@ -245,15 +247,22 @@ def _names() -> list[str]:
     return [one.name for one in registry.parts("objectives")]
 
 
-def _sample(objective: str) -> Instance:
-    """An instance about which every bound on an objective has something to say."""
+def _samples(objective: str) -> tuple[Instance, Instance]:
+    """Instances such that every bound on an objective has something to say about one of them.
+
+    Jobs share the GPUs of the second one.
+    """
     instance = load_instance("two-servers")
     alone = Resource(name="alone", capacity=1)
-    jobs = (
+    jobs = tuple(
         job.model_copy(update={"due": 1, "resources": {alone.name: 1}}) for job in instance.jobs
     )
-    update = {"jobs": tuple(jobs), "objective": objective, "resources": (alone,)}
-    return instance.model_copy(update=update)
+    update = {"jobs": jobs, "objective": objective, "resources": (alone,)}
+    shared = {
+        "jobs": tuple(job.model_copy(update={"slices": 1}) for job in jobs),
+        "cluster": instance.cluster.model_copy(update={"gpu_slices": 2}),
+    }
+    return instance.model_copy(update=update), instance.model_copy(update=update | shared)
 
 
 _ROWS: dict[str, Callable[[], Rows]] = {

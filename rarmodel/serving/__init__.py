@@ -4,10 +4,11 @@ from .first import Decided, decide_replicas, solve_beside, taken_from
 from .frontier import Frontier, Point, frontier
 from .mix import Chosen, Wanted, cheapest_mix
 from .placing import Unit, broken_servers, place
-from .simulated import replicas_of_play, simulate_beside
+from .simulated import Beside, replicas_of_play, simulate_beside
 from .together import solve_together
 
 __all__ = [
+    "Beside",
     "Chosen",
     "Decided",
     "Frontier",

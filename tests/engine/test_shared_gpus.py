@@ -15,7 +15,7 @@ from wide_instances import FEATURES
 from rarmodel.engine import NEVER, OVERFULL, STUCK, evaluate
 from rarmodel.model.features import PREEMPTION
 from rarmodel.schema import Assignment, Instance, Schedule
-from rarmodel.verifier import verify
+from rarmodel.verifier import Report, verify
 
 
 def schedule_of(instance: Instance, random: Random, latest: int) -> Schedule:
@@ -30,15 +30,22 @@ def schedule_of(instance: Instance, random: Random, latest: int) -> Schedule:
     return found.model_copy(update={"assignments": whole})
 
 
+def ended(report: Report, job: str | None, slot: int) -> bool:
+    """Whether a job is complete at a slot."""
+    end = report.completion[str(job)]
+    return end is not None and end <= slot
+
+
 def check(instance: Instance, schedule: Schedule) -> str:
     """The engine and the verifier agree on a schedule; says what came out."""
     report, found = verify(instance, schedule), evaluate(instance, schedule)
-    full = {one.slot is not None for one in report.violations if one.constraint == "capacity"}
+    full = [one for one in report.violations if one.constraint == "capacity"]
     if found.makespan == OVERFULL:
         assert full
         return "overfull"
-    # A server whose GPUs have too few slices for a job is named without a slot.
-    assert True not in full
+    # A server whose GPUs have too few slices for a job is named also where the job is never there:
+    # then without a slot, or at one after its completion.
+    assert all(one.slot is None or ended(report, one.job, one.slot) for one in full)
     ends = [report.completion[job.name] for job in instance.jobs]
     assert found.completion.tolist() == [NEVER if end is None else end for end in ends]
     assert found.makespan == (STUCK if None in ends else report.makespan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from enumeration import count_vectors
+from wide_instances import has_memory
 
 from rarmodel.schema import Instance, Job
 from rarmodel.verifier import Run, simulate
@@ -12,6 +13,8 @@ from rarmodel.verifier import Run, simulate
 
 def allowed(instance: Instance, job: Job, workers: dict[int, int]) -> bool:
     """Whether a job may be placed so: read from the fields once more."""
+    if not has_memory(instance, job, workers):
+        return False
     for s in workers:
         server = instance.cluster.servers[s]
         if job.servers is not None and server.name not in job.servers:

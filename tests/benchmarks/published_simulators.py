@@ -20,6 +20,7 @@ import numpy as np
 
 import rarmodel
 from rarmodel import Instance
+from rarmodel.bounds import best_bound
 from rarmodel.online import Decision, Policy, State, ranked
 from rarmodel.online.policies.attained import make_las
 
@@ -179,6 +180,8 @@ def main(gavel: Path, tiresias: Path) -> None:
     row(f"max_min_fairness_packed, vertex, {since[:13]}", vertex, shared, "gavel-max-min-packed")
     total = (117_475.669, 115_724.010)
     row("min_total_duration_packed, pairs", total, shared, "gavel-makespan-packed")
+    bound = best_bound(shared)
+    print(f"no schedule takes less than {ROUND_SECONDS * bound.slots:,.1f} s: {bound.name}")
     print()
     jobs = instance(tiresias / "simulator" / "60_job.csv", 2, 8, 1.0)
     row("fifo", (3_335, 200.8167), jobs, "fifo")

@@ -1228,7 +1228,7 @@ def _server_prices(case: _Case, argument: form.ServerPrices) -> None:
         _no_less(f"dearest of {gpus_there} GPUs", dearest[gpus_there], formed)
         worth += number * dearest[gpus_there]
     if sharing is None:
-        excess = _greatest_excess(instance, rings, wholes, lone_cuts)
+        excess = _greatest_excess(instance, rings, wholes, lone_cuts, length)
         _no_less("excess", argument.excess, excess)
     worth += len(instance.cluster.servers) // 2 * argument.excess
     _more(total, length * worth)
@@ -1296,10 +1296,12 @@ def _greatest_excess(
     rings: list[list[_Ring]],
     prices: Mapping[tuple[str, int, int], int],
     cuts: Ints,
+    length: int,
 ) -> int:
     """By how much rings that share links are worth more than a cut of their GPUs, at most.
 
-    A group of rings has at most one server more than the sum of their servers, each less one.
+    A group of rings has at most one server more than the sum of their servers, each less one. Rings
+    that alone do not complete in so many slots are in no schedule of that length.
     """
     pieces, gpus = cuts.shape[0] - 1, cuts.shape[1] - 1
     _few(pieces + 1, gpus + 1, sum(map(len, rings)))
@@ -1312,6 +1314,8 @@ def _greatest_excess(
         after = worth.copy()
         for ring in own:
             if ring.servers == 1 or len(ring.speeds) < 2 or not ring.speeds[1]:
+                continue
+            if ring.speeds[0] * length < job.iterations_left:
                 continue
             price = prices.get((job.name, ring.size, ring.servers), 0)
             more = ring.servers - 1

@@ -38,9 +38,9 @@ from rarmodel.methods import (
 from rarmodel.methods.stopping import Criterion, short_forms
 from rarmodel.model import handled, horizon_of, never_complete, unhandled
 from rarmodel.model.features import SERVICES
-from rarmodel.model.objectives import MAKESPAN, Value
+from rarmodel.model.objectives import MAKESPAN
 from rarmodel.schema import Instance, Schedule
-from rarmodel.verifier import Report, require_feasible
+from rarmodel.verifier import require_feasible
 
 from .arguments import asked
 from .formulation_choices import check_entries, require_named_solver, solvers_for
@@ -266,14 +266,8 @@ def solve_by_formulation(
     keep_model: bool = False,
 ) -> Result:
     """Solve by a formulation; unless strict, a formulation that does not fit gives no error."""
-    if instance.services:
-        return _solve_with_services(
-            *(instance, formulation, solvers, limits, data, start),
-            strict=strict,
-            model_only=model_only,
-            keep_model=keep_model,
-        )
-    return _solve_formulation(
+    solve_all = _solve_with_services if instance.services else _solve_formulation
+    return solve_all(
         *(instance, formulation, solvers, limits, data, start),
         strict=strict,
         model_only=model_only,
@@ -414,7 +408,7 @@ def solve_by_method(
     report = require_feasible(instance, schedule) if schedule else None
     if start is not None:
         started = require_feasible(instance, start)
-        if report is None or _worth(started) <= _worth(report):
+        if report is None or started.worth <= report.worth:
             schedule, report, by = start, started, STARTED
     if schedule is not None and report is not None:
         if stopped != INTERRUPTED:
@@ -452,11 +446,6 @@ def solve_by_method(
         reasons=reasons,
         log=recorder.finished(goals[0].value, goals[0].bound, seconds),
     )
-
-
-def _worth(report: Report) -> tuple[Value, ...]:
-    """What a schedule is worth: its objectives, and then what decides between equals."""
-    return (*(report.objective or {}).values(), *(report.ties or {}).values())
 
 
 def _over(limits: Limits) -> Callable[[], bool]:

@@ -43,7 +43,7 @@ def numbered_by_gpu(
         If a server would hold more than it has GPUs.
     """
     jobs, names = len(instance.jobs), [server.name for server in instance.cluster.servers]
-    ends = _ends(instance, plan)
+    ends = ends_of(instance, plan)
     on: dict[tuple[int, int], list[_OnGpu]] = {}
     stays: list[Stay] = []
     whose: list[list[int]] = []
@@ -82,8 +82,11 @@ def numbered_by_gpu(
     return with_gpus(instance, plan, found)
 
 
-def _ends(instance: Instance, plan: Plan) -> list[int]:
-    """(jobs) When each job completes; one that never does keeps its GPUs after all others."""
+def ends_of(instance: Instance, plan: Plan) -> list[int]:
+    """(jobs) When each job completes.
+
+    One that never does keeps its GPUs after all others; the verifier says so.
+    """
     nothing: Mapping[int, tuple[int, ...]] = {}
     held = plan.gpus or [nothing] * len(instance.jobs)
     own = ([(s, gpu) for s, some in gpus.items() for gpu in some] for gpus in held)

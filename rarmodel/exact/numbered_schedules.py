@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rarmodel.errors import InputError, VerificationError
 from rarmodel.formulations import Plan
-from rarmodel.model.gpu_assignment import Stay, assign_gpus, number_gpus
+from rarmodel.model.gpu_assignment import Stay, number_gpus
 from rarmodel.model.interruptions import left_if_moved
 from rarmodel.model.timing import restore_slots
 from rarmodel.schema import (
@@ -20,7 +20,7 @@ from rarmodel.schema import (
 )
 from rarmodel.verifier import Run, simulate
 
-from .numbered_replicas import numbered_by_gpu, with_gpus
+from .numbered_replicas import ends_of, numbered_by_gpu, with_gpus
 
 
 def schedule_of(instance: Instance, plan: Plan, method: str) -> Schedule:
@@ -108,21 +108,11 @@ def _numbered(
     instance: Instance, plan: Plan, method: str
 ) -> tuple[tuple[Assignment, ...], tuple[Replica, ...]]:
     """Jobs with GPU indices, and the replicas of services among them."""
-    runs = [
-        Run(job, start, dict(workers))
-        for job, start, workers in zip(instance.jobs, plan.starts, plan.workers, strict=True)
-    ]
-    ends = simulate(instance, runs).completion
-    # A job that never completes keeps its GPUs; the verifier says so.
-    never = max([*plan.starts, *(end for end in ends if end is not None)]) + 1
+    held = [job.running.gpus if job.running else None for job in instance.jobs]
+    jobs = zip(plan.starts, ends_of(instance, plan), plan.workers, held, strict=True)
+    stays = [Stay(*one) for one in jobs]
+    stays += [Stay(one.start, one.end, {one.server: one.gpus}) for one in plan.replicas]
     try:
-        completions = [never if end is None else end for end in ends]
-        if not plan.replicas:
-            return assign_gpus(instance, plan.starts, completions, plan.workers), ()
-        held = [job.running.gpus if job.running else None for job in instance.jobs]
-        jobs = zip(plan.starts, completions, plan.workers, held, strict=True)
-        stays = [Stay(*one) for one in jobs]
-        stays += [Stay(one.start, one.end, {one.server: one.gpus}) for one in plan.replicas]
         gpus = number_gpus(instance.cluster, stays)
     except InputError as error:
         raise VerificationError(f"{method}: {error}") from error

@@ -25,7 +25,6 @@ from rarmodel.model.objectives import (
     TOTAL_COMPLETION,
     TOTAL_LINKS,
     Objective,
-    Value,
     ties_of,
 )
 from rarmodel.packing.repacking import Repacking
@@ -191,7 +190,7 @@ class Ties:
             self._keep(schedule, require_feasible(self._instance, schedule))
 
     def _keep(self, schedule: Schedule, report: Report) -> None:
-        if _values(report) < _values(self._report):
+        if report.worth < self._report.worth:
             self.schedule, self._report = schedule, report
 
     def _repack(self, budget: Budget, least: float) -> None:
@@ -221,8 +220,3 @@ class Ties:
                 )
         finally:
             self._take(lists.best.schedule)
-
-
-def _values(report: Report) -> tuple[Value, ...]:
-    """What a schedule is worth, what counts most first."""
-    return *(report.objective or {}).values(), *(report.ties or {}).values()

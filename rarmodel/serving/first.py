@@ -23,7 +23,7 @@ from rarmodel.formulations.cheapest_placed import CHEAPEST_PLACED
 from rarmodel.limits import Limits
 from rarmodel.methods import STARTED, Result, goals_of, skipped, status_of, ties_in
 from rarmodel.methods.incumbent_log import IncumbentLog
-from rarmodel.model.objectives import COST, Value, exact, objectives_of
+from rarmodel.model.objectives import COST, exact, objectives_of
 from rarmodel.schema import Instance, Replica, Schedule
 from rarmodel.verifier import Report, require_feasible, verify
 
@@ -226,7 +226,7 @@ def _of_whole(
         report = require_feasible(instance, schedule)
     if start is not None and not found.restricted:
         started = require_feasible(instance, start)
-        if report is None or _worth(started) < _worth(report):
+        if report is None or started.worth < report.worth:
             schedule, report, by = start, started, STARTED
     if schedule is not None and report is not None:
         require_true(instance, report, bound, aim=quick[0])
@@ -254,10 +254,6 @@ def _of_whole(
         log=IncumbentLog(),
         schedule_by=by,
     )
-
-
-def _worth(report: Report) -> tuple[Value, ...]:
-    return tuple((report.objective or {}).values())
 
 
 def _without(

@@ -148,6 +148,11 @@ class Report:
     services: Mapping[str, Sequence[Answered]] = field(default_factory=dict, repr=False)
 
     @property
+    def worth(self) -> tuple[Value, ...]:
+        """Values of the objectives, and then of what decides between equals; less is better."""
+        return (*(self.objective or {}).values(), *(self.ties or {}).values())
+
+    @property
     def flow_times(self) -> FlowTimes | None:
         """Mean, median, 95th percentile and greatest flow time; None if a job has none."""
         known = [flow for flow in self.flow.values() if flow is not None]

@@ -7,7 +7,6 @@ Every third case has all features that the formulation takes.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from random import Random
 
 import pyomo.environ as pyo
@@ -17,21 +16,18 @@ from model_alone import best_alone, values_of
 from models import broken_constraints
 from replicas_by_gpu import Beside, best_of_all, random_both
 from scopes import scope_of
-from sharing_enumeration import every_set_of_gpus
-from wide_instances import FEATURES, OBJECTIVES
+from sharing_enumeration import few_schedules
+from wide_instances import FEATURES, OBJECTIVES, some_features
 
 from rarmodel.exact import schedule_of
 from rarmodel.formulations.aims import aim_of
 from rarmodel.formulations.time_indexed import TIME_INDEXED
-from rarmodel.model import horizon_of
 from rarmodel.model.services import why_unanswerable
 from rarmodel.schema import Instance
 from rarmodel.solvers.cpsat import CPSAT
 from rarmodel.solvers.highs import HIGHS
 from rarmodel.verifier import verify
 
-MOST = 600
-"""Most schedules of the jobs of an instance, each of which is tried."""
 MOST_SETS = 60
 """Most sets of replicas in a slot."""
 NAMES = [name for name in FEATURES if name in TIME_INDEXED.handles]
@@ -41,17 +37,14 @@ def drawn(seed: int) -> Instance:
     """The next small instance from a seed on."""
     random = Random(seed)
     while True:
-        some = [[], random.sample(NAMES, random.randint(1, 5)), NAMES][seed % 3]
+        some = some_features(random, seed, NAMES)
         objectives = random.sample(OBJECTIVES, 1 if seed % 2 else 2)
         if seed % 5 == 0:
             objectives = ["cost", *(one for one in objectives if one != "cost")]
         found = random_both(
             random, some, shared=seed % 4 != 3, jobs=2, most_slots=2, objectives=objectives
         )
-        if Beside(found).many(MOST_SETS):
-            continue
-        starts = horizon_of(found) ** 2
-        if starts * sum(1 for _ in islice(every_set_of_gpus(found), MOST)) <= MOST:
+        if not Beside(found).many(MOST_SETS) and few_schedules(found):
             return found
 
 

@@ -16,9 +16,9 @@ from documents import instance_data, job_data
 from model_alone import best_alone, values_of
 from models import broken_constraints
 from scopes import scope_of
-from sharing_enumeration import every_set_of_gpus, every_shared_report, shared_optimum
+from sharing_enumeration import every_shared_report, few_schedules, shared_optimum
 from sharing_instances import random_sharing
-from wide_instances import FEATURES, OBJECTIVES
+from wide_instances import FEATURES, OBJECTIVES, some_features
 
 from rarmodel.exact import schedule_of
 from rarmodel.files import parse_instance
@@ -30,8 +30,6 @@ from rarmodel.schema import Instance
 from rarmodel.solvers.cpsat import CPSAT
 from rarmodel.solvers.highs import HIGHS
 
-MOST = 600
-"""Most schedules of an instance, each of which is tried."""
 NAMES = [name for name in FEATURES if name in TIME_INDEXED.handles]
 
 
@@ -39,12 +37,11 @@ def drawn(seed: int) -> Instance:
     """The next small instance from a seed on."""
     random = Random(seed)
     while True:
-        some = [[], random.sample(NAMES, random.randint(1, 5)), NAMES][seed % 3]
+        some = some_features(random, seed, NAMES)
         objectives = random.sample(OBJECTIVES, 1 if seed % 2 else 2)
         jobs = 3 if seed % 6 in {1, 3} else 2
         found = random_sharing(random, some, jobs=jobs, most_slots=2, objectives=objectives)
-        starts = horizon_of(found) ** jobs
-        if starts * sum(1 for _ in islice(every_set_of_gpus(found), MOST)) <= MOST:
+        if few_schedules(found):
             return found
 
 

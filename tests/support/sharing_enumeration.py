@@ -7,7 +7,7 @@ feasible. Methods and bounds for GPUs that jobs share are compared with it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import islice, product
 from random import Random
 
 from sharing_instances import random_sharing
@@ -92,6 +92,12 @@ def every_shared_report(instance: Instance, latest: int) -> Iterator[tuple[Sched
             report = verify(instance, schedule, slot_by_slot=True)
             if report.feasible:
                 yield schedule, report
+
+
+def few_schedules(instance: Instance, most: int = 600) -> bool:
+    """Whether all schedules of the jobs within the horizon are no more than so many."""
+    starts: int = horizon_of(instance) ** len(instance.jobs)
+    return starts * sum(1 for _ in islice(every_set_of_gpus(instance), most)) <= most
 
 
 def shared_optimum(instance: Instance, latest: int | None = None) -> tuple[Value, ...] | None:

@@ -58,6 +58,11 @@ PLAYED = FEATURES
 """Those that `simulate` handles, but preemption."""
 
 
+def some_features(random: Random, seed: int, names: Sequence[str]) -> list[str]:
+    """By seed in turn: none of some features, a few, and all."""
+    return [[], random.sample(names, random.randint(1, 5)), [*names]][seed % 3]
+
+
 def random_wide(
     random: Random,
     features: Collection[str],
